@@ -109,7 +109,8 @@ static double least_height(const fe_mesh *mesh, const int *node)
     return least;
 }
 
-static fe_status measure_sizes(const fe_mesh *mesh, bench_deformation *deformation)
+/* And yields the least of all sizes. */
+static fe_status measure_sizes(const fe_mesh *mesh, bench_deformation *deformation, double *least)
 {
     const int nc = fe_corners(mesh->kind);
     FE_ALLOCATE(deformation->size, mesh->n_node, "sizes of elements");
@@ -119,8 +120,11 @@ static fe_status measure_sizes(const fe_mesh *mesh, bench_deformation *deformati
         const double height = least_height(mesh, node);
         for (int c = 0; c < nc; c++) deformation->size[node[c]] = fmin(deformation->size[node[c]], height);
     }
-    for (int i = 0; i < mesh->n_node; i++)
+    *least = INFINITY;
+    for (int i = 0; i < mesh->n_node; i++) {
+        *least = fmin(*least, deformation->size[i]);
         if (isinf(deformation->size[i])) deformation->size[i] = 0.0; /* flat, or without elements */
+    }
     return FE_OK;
 }
 
@@ -139,9 +143,12 @@ fe_status bench_deformation_open(bench_workload *c, const fe_mesh *mesh)
         bench_box_shape(box, cells, &n_dof);
         deformation->cell = bench_box_cell(box),
         deformation->height = box->plastic * cells[2] * deformation->cell;
+        c->across = at.size / deformation->cell;
         return FE_OK;
     }
-    FE_TRY(measure_sizes(mesh, deformation));
+    double least;
+    FE_TRY(measure_sizes(mesh, deformation, &least));
+    c->across = at.size / least;
     if (deformation->chosen) return FE_OK;
     FE_TRY(level_below(mesh, &at, BENCH_CLUSTERED, box->plastic, &deformation->height));
     if (isinf(deformation->height))

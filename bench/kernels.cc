@@ -22,9 +22,10 @@ bool has_full(const arguments &a)
 }
 
 fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend *backend, int precision,
-                    int hardening, int kind, int dofs, std::vector<std::unique_ptr<group>> &groups)
+                    int hardening, double contact, int kind, int dofs,
+                    std::vector<std::unique_ptr<group>> &groups)
 {
-    char name[160];
+    char name[160], share[32];
     auto g = std::make_unique<group>();
     g->box = {};
     g->mesh = mesh, g->asked_dof = dofs;
@@ -32,17 +33,20 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
     FE_TRY(bench_mesh_size(mesh, kind, dofs, &g->n_elem, &g->n_dof));
     bench_mesh_name(mesh, dofs, sizeof name, name);
     g->mesh_name = name;
+    std::snprintf(share, sizeof share, "-contact%g", contact);
+    if (contact > 0.0) g->mesh_name += share;
     if (a.materials > 1) g->mesh_name += "-materials" + std::to_string(a.materials);
     g->box.kind = kind, g->box.order = a.order, g->box.backend = backend;
     g->box.plastic = a.plastic, g->box.pattern = a.pattern, g->box.operand = a.operand;
     g->box.threads = threads_of(a), g->box.precision = precision, g->box.hardening = hardening;
-    g->box.materials = a.materials, g->box.full = has_full(a);
+    g->box.materials = a.materials, g->box.full = has_full(a), g->box.contact = contact;
     g->how = a.sustained > 0.0 ? SUSTAINED : a.cold ? COLD : BURST;
     g->sustained = a.sustained, g->process = a.process;
     const std::string prefix =
         std::string(backend->name) + "/" + fe_kind_name(kind) + "/" +
-        (mesh->shape == BENCH_BOX && a.materials == 1 ? "" : g->mesh_name + "/") + std::to_string(g->n_dof) +
-        "/" + (precision == FE_DOUBLE ? "" : std::string(fe_precision_name(precision)) + "/") +
+        (mesh->shape == BENCH_BOX && a.materials == 1 && !(contact > 0.0) ? "" : g->mesh_name + "/") +
+        std::to_string(g->n_dof) + "/" +
+        (precision == FE_DOUBLE ? "" : std::string(fe_precision_name(precision)) + "/") +
         (a.operand == BENCH_RANDOM ? "" : std::string(bench_operand_names[a.operand]) + "/") +
         (hardening == FE_LINEAR ? "" : std::string(fe_hardening_names[hardening]) + "/");
     for (const fe_variant *v : a.variants) {
@@ -94,6 +98,11 @@ fe_status check_precisions(const arguments &a)
     for (const int kind : a.kinds)
         if (a.materials > 1 && !fe_several_has(kind))
             return fe_fail(FE_BAD_INPUT, "--fe_materials=%d: not of %s", a.materials, fe_kind_name(kind));
+    for (const double contact : a.contacts)
+        for (const int precision : a.precisions)
+            if (contact > 0.0 && precision == FE_SINGLE)
+                return fe_fail(FE_BAD_INPUT, "--fe_contact=%g: is computed in double precision alone",
+                               contact);
     for (const int precision : a.precisions)
         for (const fe_variant *v : a.variants)
             if (!fe_variant_table(v, 0, precision))
@@ -102,8 +111,8 @@ fe_status check_precisions(const arguments &a)
     return FE_OK;
 }
 
-/* Meshes × backends × elements × sizes × precisions × laws of hardening; a file has one kind of elements and
- * one size. */
+/* Meshes × backends × elements × sizes × precisions × laws of hardening × shares of contact; a file has one
+ * kind of elements and one size. */
 fe_status add_groups(const arguments &a, const std::vector<std::unique_ptr<bench_mesh>> &meshes,
                      std::vector<std::unique_ptr<group>> &groups)
 {
@@ -117,9 +126,10 @@ fe_status add_groups(const arguments &a, const std::vector<std::unique_ptr<bench
                 for (const int dofs : sized ? a.dofs : std::vector<int>{0})
                     for (const int precision : a.precisions)
                         for (const int hardening : a.hardenings)
-                            if (bench_mesh_holds(mesh.get(), kind))
-                                FE_TRY(add_group(a, mesh.get(), backend, precision, hardening, kind, dofs,
-                                                 groups));
+                            for (const double contact : a.contacts)
+                                if (bench_mesh_holds(mesh.get(), kind))
+                                    FE_TRY(add_group(a, mesh.get(), backend, precision, hardening, contact,
+                                                     kind, dofs, groups));
         if (groups.size() == before)
             return fe_fail(FE_BAD_INPUT, "%s: holds %s, which --fe_elements does not name", mesh->path,
                            fe_kind_name(mesh->file.kind));

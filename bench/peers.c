@@ -1,6 +1,7 @@
 /* The program `peers`: the linear load of `solves` by PETSc, with its own multigrid (GAMG) or hypre's
  * BoomerAMG as the preconditioner of its CG. Matrix, right-hand side and tolerance are those of `solves`; the
- * answer is checked against ours. Under mpirun the rows are shared among the processes. */
+ * answer is checked against ours. Under mpirun the rows are shared among the processes. With a PETSc that was
+ * built with CUDA, matrix, vectors and preconditioner can be on GPUs. */
 #include "bench/options.h"
 #include "bench/whole.h"
 #include "common/backend/device.h"
@@ -8,8 +9,12 @@
 #include "common/ranks/launch.h"
 #include "common/report/machine.h"
 #include "common/report/version.h"
+#include "have/cuda.h"
 
 #include <petscksp.h>
+#if defined PETSC_HAVE_CUDA && FE_HAVE_CUDA
+#include <cuda_runtime_api.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +29,9 @@ static const char help_text[] =
     "  --cells N                 instead: a distorted cube of N cells an axis\n"
     "  --element tet4|hex8       of the cube (hex8)\n"
     "  --precondition KIND       gamg (default), boomeramg\n"
+    "  --backend host|cuda       where matrix and vectors are; cuda needs a PETSc with CUDA, and a hypre "
+    "with\n"
+    "                            CUDA for boomeramg (host)\n"
     "  --repetitions N           samples (7)\n"
     "  --rows FILE.csv           adds result rows to a file: results/README.md defines them\n"
     "  --give-up STATUS          run nothing: write a row with this status, as a sweep does after a crash\n"
@@ -42,11 +50,31 @@ enum { GAMG, BOOMERAMG, N_KIND };
 static const char *const kind_names[N_KIND] = {"gamg", "boomeramg"}, *const variant_names[N_KIND] = {
                                                                          "petsc_gamg", "petsc_boomeramg"};
 static const double most_error = 1e-6; /* as for our own solves */
+enum { HOST, CUDA, N_BACKEND };
+static const char *const backend_names[N_BACKEND] = {"host", "cuda"};
+
+/* Waits for all streams of this process: PETSc's and hypre's. */
+#if defined PETSC_HAVE_CUDA && FE_HAVE_CUDA
+enum { HAS_GPUS = 1 };
+static fe_status wait_for_gpu(void)
+{
+    const cudaError_t code = cudaDeviceSynchronize();
+    return code == cudaSuccess ? FE_OK : fe_fail(FE_FAILED, "CUDA: %s", cudaGetErrorString(code));
+}
+#else
+enum { HAS_GPUS = 0 };
+static fe_status wait_for_gpu(void) { return FE_OK; }
+#endif
+#ifdef PETSC_HAVE_HYPRE_DEVICE /* hypre then works on GPUs, whatever the matrix */
+enum { HYPRE_ON_GPUS = 1 };
+#else
+enum { HYPRE_ON_GPUS = 0 };
+#endif
 
 typedef struct arguments {
     whole_choice choice;
     const char *rows, *give_up;
-    int kind, repetitions, done;
+    int kind, backend, repetitions, done;
 } arguments;
 
 /* Our matrix on every process, and PETSc's on all of them together. */
@@ -175,7 +203,8 @@ static fe_status open_system(bench *b)
     PETSC_TRY(MatCreate(PETSC_COMM_WORLD, &b->A));
     PETSC_TRY(MatSetSizes(b->A, 3 * (to - from), 3 * (to - from), 3 * n, 3 * n));
     PETSC_TRY(MatSetBlockSize(b->A, 3));
-    PETSC_TRY(MatSetType(b->A, MATAIJ)); /* hypre takes no BAIJ */
+    /* Hypre takes no BAIJ. Vectors are where the matrix is. */
+    PETSC_TRY(MatSetType(b->A, b->arguments->backend == CUDA ? MATAIJCUSPARSE : MATAIJ));
     PETSC_TRY(MatXAIJSetPreallocation(b->A, 3, own, other, NULL, NULL));
     free(own), free(other);
     FE_TRY(fill(b, from, to));
@@ -199,11 +228,13 @@ static fe_status prefer(const char *name, const char *value)
 }
 
 /* GAMG has rigid-body modes; BoomerAMG tells the unknowns of a node apart (PETSc sets that by the block
- * size). Settings are the fastest of four and of seven on the bracket of 65 k degrees of freedom, two
- * processes. */
+ * size). Settings on the host are the fastest of four and of seven on the bracket of 65 k degrees of freedom,
+ * two processes. On GPUs they are those that work there and that hypre recommends (PMIS, extended+i,
+ * l1-Jacobi, transposes kept); they were not tuned. */
 static fe_status open_solver(bench *b, KSP *ksp)
 {
     PC pc;
+    const int on_gpu = b->arguments->backend == CUDA;
     PETSC_TRY(KSPCreate(PETSC_COMM_WORLD, ksp));
     PETSC_TRY(KSPSetOperators(*ksp, b->A, b->A));
     PETSC_TRY(KSPSetType(*ksp, KSPCG));
@@ -213,13 +244,16 @@ static fe_status open_solver(bench *b, KSP *ksp)
     if (b->arguments->kind == GAMG) {
         PETSC_TRY(PCSetType(pc, PCGAMG));
         FE_TRY(prefer("-pc_gamg_threshold", "0.05"));
+        if (on_gpu) FE_TRY(prefer("-mg_levels_pc_type", "jacobi")); /* within Chebyshev's sweeps */
     } else {
         PETSC_TRY(PCSetType(pc, PCHYPRE));
         PETSC_TRY(PCHYPRESetType(pc, "boomeramg"));
         FE_TRY(prefer("-pc_hypre_boomeramg_coarsen_type", "PMIS"));
         FE_TRY(prefer("-pc_hypre_boomeramg_interp_type", "ext+i"));
         FE_TRY(prefer("-pc_hypre_boomeramg_strong_threshold", "0.5"));
-        FE_TRY(prefer("-pc_hypre_boomeramg_agg_nl", "1"));
+        FE_TRY(prefer("-pc_hypre_boomeramg_agg_nl", on_gpu ? "0" : "1"));
+        if (on_gpu) FE_TRY(prefer("-pc_hypre_boomeramg_relax_type_all", "l1scaled-Jacobi"));
+        if (on_gpu) FE_TRY(prefer("-pc_hypre_boomeramg_keeptranspose", "1"));
     }
     PETSC_TRY(KSPSetFromOptions(*ksp));
     return FE_OK;
@@ -236,25 +270,26 @@ static timing start_timing(void)
     return (timing){fe_seconds(), whole_user_seconds()};
 }
 
-static timing end_timing(timing start)
+static fe_status end_timing(timing *t)
 {
-    timing t = {fe_seconds() - start.wall, whole_user_seconds() - start.user};
-    MPI_Allreduce(MPI_IN_PLACE, &t.wall, 1, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD);
-    MPI_Allreduce(MPI_IN_PLACE, &t.user, 1, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD);
-    return t;
+    FE_TRY(wait_for_gpu());
+    *t = (timing){fe_seconds() - t->wall, whole_user_seconds() - t->user};
+    MPI_Allreduce(MPI_IN_PLACE, &t->wall, 1, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &t->user, 1, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD);
+    return FE_OK;
 }
 
 static fe_status solve_once(bench *b, timing *setup, timing *solve, PetscInt *iterations)
 {
     KSP ksp;
     KSPConvergedReason reason;
-    timing start = start_timing();
+    *setup = start_timing();
     FE_TRY(open_solver(b, &ksp));
     PETSC_TRY(KSPSetUp(ksp));
-    *setup = end_timing(start);
-    start = start_timing();
+    FE_TRY(end_timing(setup));
+    *solve = start_timing();
     PETSC_TRY(KSPSolve(ksp, b->b, b->x));
-    *solve = end_timing(start);
+    FE_TRY(end_timing(solve));
     PETSC_TRY(KSPGetIterationNumber(ksp, iterations));
     PETSC_TRY(KSPGetConvergedReason(ksp, &reason));
     PETSC_TRY(KSPDestroy(&ksp));
@@ -300,6 +335,7 @@ static fe_status check_answer(bench *b, double *error)
         fe_result result = {0};
         fe_options o = fe_default_options();
         o.variant = "element_atomic", o.precondition = FE_PRECONDITION_MULTIGRID;
+        o.backend = backend_names[b->arguments->backend];
         o.krylov_tolerance = 0.1 * whole_linear_tolerance, o.tolerance = 1e-8;
         status = fe_run_case(&b->whole.problem, &b->whole.mesh, &b->whole.boundary, &o, &observer, &result);
         fe_result_close(&result);
@@ -317,9 +353,12 @@ static fe_status open_row(bench *b)
 {
     fe_machine machine;
     FE_TRY(fe_machine_find(1, &machine));
+    const int on_gpu = b->arguments->backend == CUDA;
     static char slug[sizeof machine.slug];
     memcpy(slug, machine.slug, sizeof slug);
-    whole_row_open(&b->whole, slug, machine.cpu, &b->row);
+    if (on_gpu && !machine.gpu[0]) return fe_fail(FE_BAD_INPUT, "--backend cuda: there is no GPU");
+    whole_row_open(&b->whole, slug, on_gpu ? machine.gpu : machine.cpu, &b->row);
+    b->row.row.backend = backend_names[b->arguments->backend];
     b->row.krylov = "cg", b->row.precondition = kind_names[b->arguments->kind];
     b->row.row.variant = variant_names[b->arguments->kind];
     b->row.row.ranks = b->size, b->row.row.threads = 1, b->row.row.order = fe_order_names[FE_ORDER_BISECTION];
@@ -401,6 +440,7 @@ enum {
     OPT_CELLS,
     OPT_ELEMENT,
     OPT_PRECONDITION,
+    OPT_BACKEND,
     OPT_REPETITIONS,
     OPT_ROWS,
     OPT_GIVE_UP,
@@ -411,6 +451,7 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
                                       {"cells", 1, 0, OPT_CELLS},
                                       {"element", 1, 0, OPT_ELEMENT},
                                       {"precondition", 1, 0, OPT_PRECONDITION},
+                                      {"backend", 1, 0, OPT_BACKEND},
                                       {"repetitions", 1, 0, OPT_REPETITIONS},
                                       {"rows", 1, 0, OPT_ROWS},
                                       {"give-up", 1, 0, OPT_GIVE_UP},
@@ -427,8 +468,31 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_CELLS: return option_whole(flag, text, 2, 1000, &a->choice.cells);
     case OPT_REPETITIONS: return option_whole(flag, text, 1, MOST_REPETITIONS, &a->repetitions);
     case OPT_PRECONDITION: return option_choice(flag, text, kind_names, N_KIND, &a->kind);
+    case OPT_BACKEND: return option_choice(flag, text, backend_names, N_BACKEND, &a->backend);
     case OPT_ELEMENT: return whole_element(flag, text, &a->choice);
     }
+    return FE_OK;
+}
+
+/* And where each preconditioner works. runner/here.py reads this. */
+static void say_version(void)
+{
+    printf("%sPETSc: %d.%d.%d\ngamg: host%s\nboomeramg: %s\n", fe_version_text(), PETSC_VERSION_MAJOR,
+           PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, HAS_GPUS ? ", cuda" : "",
+           !HYPRE_ON_GPUS ? "host"
+           : HAS_GPUS     ? "cuda"
+                          : "none");
+}
+
+/* Rows tell where PETSc and hypre computed. */
+static fe_status check_places(const arguments *a)
+{
+    if (a->backend == CUDA && !HAS_GPUS)
+        return fe_fail(FE_BAD_INPUT, "--backend cuda: %s was built without CUDA",
+                       FE_HAVE_CUDA ? "PETSc" : "peers");
+    if (a->kind == BOOMERAMG && (a->backend == CUDA) != HYPRE_ON_GPUS)
+        return fe_fail(FE_BAD_INPUT, "--backend %s: this PETSc's hypre was built %s CUDA",
+                       backend_names[a->backend], HYPRE_ON_GPUS ? "with" : "without");
     return FE_OK;
 }
 
@@ -440,10 +504,11 @@ static fe_status parse(int argc, char **argv, arguments *a)
         if (key < 0) break;
         a->done = 1;
         if (key == OPT_HELP) return fputs(help_text, stdout), FE_OK;
-        if (key == OPT_VERSION) return fputs(fe_version_text(), stdout), FE_OK;
+        if (key == OPT_VERSION) return say_version(), FE_OK;
         a->done = 0;
         FE_TRY(set_flag(a, key, flags[index].name, optarg));
     }
+    FE_TRY(check_places(a));
     return whole_complete("peers", argc - optind, argv + optind, &a->choice);
 }
 

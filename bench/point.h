@@ -8,6 +8,7 @@
 #include "bench/ceiling.h"
 #include "bench/cold.h"
 #include "bench/conditions.h"
+#include "bench/contact.h"
 #include "bench/energy.h"
 #include "bench/timed_mesh.h"
 #include "bench/verify.h"
@@ -250,8 +251,8 @@ inline void check(group &g, point &p)
     }
     fe_status status = bench_verify(&g.of(p), e.assembly, e.work, p.operation, &p.error);
     if (status != FE_OK) return record(p, status);
-    const double tolerance = bench_tolerance(g.box.precision);
-    if (p.error > tolerance) return fail_check(p, "error %.3e is above %.0e", p.error, tolerance);
+    const double tolerance = bench_tolerance(&g.of(p));
+    if (p.error > tolerance) return fail_check(p, "error %.3e is above %.2g", p.error, tolerance);
     status = bench_repeat(&g.of(p), e.assembly, e.work, p.operation, BENCH_RUNS, &other);
     if (status != FE_OK) return record(p, status);
     p.deterministic = other == 0;
@@ -270,9 +271,8 @@ inline void check_after(group &g, point &p)
     const fe_status status = bench_verify(&g.of(p), e.assembly, e.work, p.operation, &error);
     if (status != FE_OK) return record(p, status);
     if (!(error <= p.error)) p.error = error;
-    if (!(p.error <= bench_tolerance(g.box.precision)))
-        fail_check(p, "error %.3e is above %.0e after it was timed", p.error,
-                   bench_tolerance(g.box.precision));
+    if (!(p.error <= bench_tolerance(&g.of(p))))
+        fail_check(p, "error %.3e is above %.2g after it was timed", p.error, bench_tolerance(&g.of(p)));
 }
 
 } // namespace bench

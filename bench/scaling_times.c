@@ -290,7 +290,7 @@ static fe_status time_none(bench *b, entrant *none)
     /* As nccl-tests count them: what a rank sends, and for sums 2 (N - 1) / N of the vector. */
     const double share = 2.0 * (b->comm->size - 1) / b->comm->size;
     const double sent = (double)fe_halo_bytes_sent(&b->c.share.halo), number = share * sizeof(double);
-    const double tolerance = bench_tolerance(FE_DOUBLE);
+    const double tolerance = bench_tolerance(&b->c);
     const timed exchange = {"exchange", call_exchange, check_exchange, tolerance, .steps = 1},
                 reduce1 = {"reduce1", call_reduce, check_reduce, tolerance, 1, .steps = 1},
                 reduce32 = {"reduce32", call_reduce, check_reduce, tolerance, BENCH_LONGEST_SUM, .steps = 1};
@@ -326,7 +326,7 @@ static fe_status verify_all(bench *b, int n, entrant *list, bench_operation op, 
         take(b, e);
         FE_TRY(verify(b, op, &b->row.error));
         e->row = b->row;
-        e->out = operation && !(b->row.error <= bench_tolerance(FE_DOUBLE));
+        e->out = operation && !(b->row.error <= bench_tolerance(&b->c));
         if (e->out) FE_TRY(give_up(b, operation, "check_failed"));
     }
     return FE_OK;
@@ -338,9 +338,8 @@ static fe_status time_products(bench *b, int n, entrant *list)
     static const char *const names[][2] = {{"jacvec_elastic", "jacvec_elastic_local"},
                                            {"jacvec", "jacvec_local"}};
     for (int i = 0; i < 2; i++) {
-        const timed whole = {
-            names[i][0], call_operation, check_product, bench_tolerance(FE_DOUBLE), product[i],
-            1,           product[i]};
+        const timed whole = {names[i][0], call_operation, check_product, bench_tolerance(&b->c), product[i],
+                             1,           product[i]};
         timed local = whole;
         local.name = names[i][1];
         FE_TRY(verify_all(b, n, list, product[i], whole.name));

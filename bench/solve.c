@@ -426,6 +426,7 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     FE_TRY(fe_boundary_apply(c, mesh, b));
     if (b->note && first) fe_note("%s", b->note);
     if (b->material_note && first) fe_note("%s", b->material_note);
+    if (b->contact_note && first) fe_note("%s", b->contact_note);
     const fe_result of = {.problem = c, .mesh = mesh, .boundary = b};
     if (first) FE_TRY(output_open(out, &of));
     fe_options options = a->options;

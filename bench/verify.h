@@ -10,9 +10,10 @@ extern "C" {
 
 /* A result whose error is above this is recorded with its error and without a time. Tangents in floats are
  * exact to 6e-8. Arithmetic in floats leaves some hundred times as much where a plastic tangent, the small
- * difference of two large terms, meets a distorted element. In single precision coordinates are rounded, too.
- */
-double bench_tolerance(int precision);
+ * difference of two large terms, meets a distorted element. In single precision coordinates and displacements
+ * are floats, too, so that their differences within an element lose the more the smaller it is beside the
+ * mesh: the bound grows with c->across. */
+double bench_tolerance(const bench_workload *c);
 /* A strategy counts as deterministic if so many more runs give the same bits. */
 #define BENCH_RUNS 20
 

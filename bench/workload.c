@@ -1,5 +1,6 @@
 /* Opens a benchmark workload and runs operations on it; see workload.h. */
 #include "bench/workload.h"
+#include "bench/contact.h"
 #include "bench/layers.h"
 #include "bench/sample.h"
 #include "bench/workload_fields.h"
@@ -60,6 +61,7 @@ static fe_status open_on_device(bench_workload *c, const fe_mesh *mesh, const fe
     if (c->comm) FE_TRY(c->comm->ops->attach(c->comm, c->device, FE_HALO_NODES, &c->share.halo));
     FE_TRY(bench_deformation_open(c, mesh));
     FE_TRY(open_problem(c, mesh));
+    FE_TRY(bench_contact_open(c));
     FE_TRY(bench_oracle_open(c, mesh));
     FE_TRY(bench_count_flags(c, c->problem.view.committed.flags, FE_YIELDED, &c->n_yielded));
     return bench_count_flags(c, c->problem.view.trial.flags, FE_SOFTENED, &c->n_softened);

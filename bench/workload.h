@@ -5,6 +5,7 @@
 #define BENCH_WORKLOAD_H
 
 #include "bench/box_piece.h"
+#include "common/contact/contact.h"
 #include "common/variant.h"
 
 #ifdef __cplusplus
@@ -39,7 +40,9 @@ typedef struct bench_workload {
     struct {
         float *displacement, *direction, *out;
     } floats;                  /* the same in single precision; else NULL */
+    fe_contact_list *contact;  /* box.contact; else NULL */
     double *full;              /* box.full: full tangents, which the view has during that operation alone */
+    double across;             /* longest side of the mesh / least height of an element (of a box: cell) */
     size_t bytes;              /* resident: mesh, state and tangent (also in floats), without vectors */
     int n_yielded, n_softened; /* elements: committed, and at u */
     struct bench_deformation *deformation; /* while it is opened (workload_fields.h) */

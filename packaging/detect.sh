@@ -261,7 +261,7 @@ EOF
     choose mpi '|'
 }
 
-petsc() { # with MPI and hypre; optional
+petsc() { # with MPI and hypre, and with or without CUDA; optional
     library=PETSC
     if [ -z "$MPICC" ] || ! command -v "$MPICC" >/dev/null 2>&1; then
         missing 'needs MPI'
@@ -277,7 +277,14 @@ int main(void)
 {
     PetscErrorCode (*const create)(MPI_Comm, KSP *) = KSPCreate; /* linked, not called */
     PetscErrorCode (*const type)(PC, const char[]) = PCHYPRESetType;
-    printf("%d.%d.%d with hypre\n", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR);
+#if defined PETSC_HAVE_CUDA && defined PETSC_HAVE_HYPRE_DEVICE
+    const char *where = ", both on GPUs";
+#elif defined PETSC_HAVE_CUDA
+    const char *where = ", PETSc on GPUs";
+#else
+    const char *where = ", on the host";
+#endif
+    printf("%d.%d.%d with hypre%s\n", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, where);
     return create == NULL || type == NULL;
 }
 EOF

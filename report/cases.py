@@ -35,6 +35,9 @@ def mesh_of(case: str) -> Mesh:
     name = re.sub(r"-distorted", "", case)
     layers = ", four materials" if "-materials4" in name else ""
     name = name.replace("-materials4", "")
+    if contact := re.search(r"-contact([0-9.e-]+)", name):
+        layers += f", {100 * float(contact[1]):g} % of the nodes in contact"
+        name = name.replace(contact[0], "")
     if cells := re.fullmatch(r"box(\d+)(?:x(\d+)x(\d+))?", name):
         n = [int(c) for c in cells.groups(cells[1])]
         if max(n) >= 4 * min(n):

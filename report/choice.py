@@ -11,16 +11,18 @@ from report.text import count, digits, interval
 from report.wholes import solves_of, wholes
 from report.words import ELEMENT
 
+MATRICES = ("assembled_bsr", "assembled_symmetric")  # with blocks of their own, which the choice is between
 Known = Mapping[str, tuple[Claim, Sequence[Verdict]]]
 
 
 def largest(known: Known, name: str, machine: str, element: str, box: bool) -> Decided | None:
-    """Of a claim the point of products with tangents on the largest mesh of a kind."""
+    """Of a claim the point of products with tangents on the largest mesh of a kind; of several there, as where the claim
+    has several matrices, the one with the least ratio: the strongest."""
     verdicts = known[name][1] if name in known else ()
     points = [p for v in verdicts if v.machine == machine for p in v.points
               if p.where["element"] == element and p.where["operation"] == "jacvec"
               and str(p.where["case"]).startswith("box") == box]
-    return max(points, key=lambda p: int(p.where["n_dof"] or 0), default=None)
+    return max(points, key=lambda p: (int(p.where["n_dof"] or 0), -p.ratio.value), default=None)
 
 
 def cell(point: Decided | None) -> str:
@@ -41,7 +43,7 @@ def solved(machine: str, backend: str, element: str) -> tuple[str, str, str]:
         return "-", "-", "-"
     place, some = max(found, key=lambda entry: entry[0][5])
     at = wholes(some)
-    own, matrix = at["patch"], at["assembled_bsr"]
+    own, matrix = at["patch"], min((at[name] for name in MATRICES if name in at), key=lambda w: w.solve.time.value)
     r = model_.ratio(matrix.solve, own.solve)
     return (f"{interval(r.value, r.low, r.high)}{'~' if r.noisy else ''}, {count(place[5])}",
             digits(matrix.total / own.total), f"`{min(at, key=lambda s: at[s].total)}`")

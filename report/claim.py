@@ -105,6 +105,9 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
             raise fault(f"reproduce: {text!r} does not begin with one of {', '.join(PROGRAMS)}")
     if not table.get("reproduce") and not table.get("needs"):
         raise fault("has neither 'reproduce' nor 'needs'")
+    sides = {side.get("backend") for side in (table["of"], table.get("over", {}))}
+    if sides == {"cuda", "host"} and "{host}" not in table["sentence"]:
+        raise fault("compares a GPU with a host, and its sentence has no {host}: which host that is")
     columns = rows.columns_of(table["file"])
     for part in ("select", "of", "over"):
         for column in table.get(part, {}):

@@ -22,13 +22,14 @@ from report.words import ELEMENT, MESHES, SEVERAL
 
 
 def sentence(claim: Claim, verdicts: Sequence[Verdict]) -> str:
-    """With the least and the largest ratio of all points."""
+    """With the least and the largest ratio of all points, and the hosts that GPUs are compared with."""
     values = [claim.shown(p.ratio.value) for v in verdicts for p in v.points]
     if not values:
-        return claim.sentence.replace("{least} to {most}", "…") + " (Not measured.)"
+        return claim.sentence.replace("{least} to {most}", "…").replace("{host}", "…") + " (Not measured.)"
     least, most = digits(min(values)), digits(max(values))
     words = claim.sentence.replace("{least} to {most}", "{least}") if least == most else claim.sentence
-    return words.format(least=least, most=most)
+    hosts = sorted({p.host for v in verdicts for p in v.points if p.host})
+    return words.format(least=least, most=most, host=", and ".join(hosts))
 
 
 def scope(verdicts: Sequence[Verdict]) -> str:

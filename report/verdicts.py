@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from report import rows, sources, statistics
 from report.cases import ranked_case
 from report.claim import CASE, USUAL, Claim, Selection, matches
-from report.model import ONE_PROCESS, ROOT, read_runs
+from report.model import ONE_PROCESS, ROOT, Card, read_runs
 from report.quantities import QUANTITIES
 
 HOLDS, FAILS, UNSURE, MISSING = "holds", "fails", "cannot tell", "not measured"
@@ -30,6 +30,7 @@ class Decided:
     verdict: str
     commit: str
     is_old: bool  # sources have changed since (report/sources.py)
+    host: str = ""  # where a GPU is compared with it: its processor and threads
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,6 +129,14 @@ def _judge(claim: Claim, r: statistics.Estimate) -> str:
     return FAILS if r.high <= low or r.low >= high else UNSURE
 
 
+def _host(own: Sequence[rows.Row], beside: Sequence[rows.Row]) -> str:
+    """The host of two sides of which one is on a GPU; else ""."""
+    if len({row.get("backend") for row in (*own, *beside)}) < 2:
+        return ""
+    row = next(row for row in (*own, *beside) if row["backend"] == "host")
+    return Card("", "host", str(row["device"]), int(row["threads"] or 0)).words
+
+
 def _ratios(claim: Claim, found: Sequence[rows.Row], files: Iterable[Sequence[rows.Row]]) -> dict[tuple, list[Decided]]:
     """Of the rows of one file, whose other side may be in another file of the run; by what tells the claim's points
     apart, each with a ratio for all that a column differs in which is free."""
@@ -144,7 +153,7 @@ def _ratios(claim: Claim, found: Sequence[rows.Row], files: Iterable[Sequence[ro
                 name = (key, first.get("case"), tuple(side.items()), tuple((other or {}).items()))
                 told.setdefault(name, []).append(Decided(
                     {n: first[n] for n in PLACE if n in first}, str((other or {}).get("variant", "")), r,
-                    _judge(claim, r), str(first["commit"]), is_old))
+                    _judge(claim, r), str(first["commit"]), is_old, _host(own, beside or [])))
     return told
 
 

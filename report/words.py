@@ -71,6 +71,8 @@ def problem_words(case: str) -> str:
     if name.startswith("box"):
         cells, _, what = name.removeprefix("box").partition("-")
         name = f"{what} cube"
+    elif name.startswith("irregular"):
+        name = f"{name.rpartition('-')[2]} cube, irregular mesh"
     elif name.startswith(("bracket", "br_")):
         name = "bracket, coarse" if name.endswith("coarse") else "bracket"
     return f"{name}, {LOADS.get(load, load)}"

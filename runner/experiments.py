@@ -15,7 +15,7 @@ from runner import points, studies
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "experiments"
 KEYS = {"name", "question", "program", "pass", "axes", "only", "repetitions", "processes", "energy"}
-LISTS = ("SIZES", "MESHES", "SOLVES", "STRONG", "WEAK", "RANKS")
+LISTS = ("SIZES", "MESHES", "SOLVES", "STRONG", "WEAK", "SOCKET", "RANKS")
 KERNEL_AXES = ("size", "order", "plastic", "pattern", "special", "element")
 AXES = {"kernels": KERNEL_AXES, "solves": ("problem", "precondition", "element"),
         "peers": ("problem", "precondition", "element"), "scaling": ("size", "kind", "ranks", "element"),
@@ -230,8 +230,9 @@ def meshes_of(problem: str, fine: bool, linear: bool) -> list[str]:
 
 
 def solve_points(experiment: Experiment, backend: str, variables: Variables, fine: bool) -> Iterator[points.Point]:
-    """The reference workload on all numbers of ranks, other problems on one. Peers: linear problems, with as many
-    processes as there are ranks at most. Where the user wants no solves, there is none of any problem."""
+    """The reference workload, a fixed number of iterations, on all numbers of ranks, other solves on one. Peers: linear
+    problems, on the host with as many processes as there are ranks at most, on GPUs with one. Where the user wants no
+    solves, there is none of any problem."""
     if not variables.lists[f"SOLVES_{backend}"]:
         return
     peers = experiment.program == "peers"
@@ -240,14 +241,12 @@ def solve_points(experiment: Experiment, backend: str, variables: Variables, fin
     preconditions = values(experiment, "precondition", backend, variables, ("$PRECONDITION",))
     elements = values(experiment, "element", backend, variables, ("$ELEMENTS",))
     for problem in values(experiment, "problem", backend, variables, ()):
-        counts, chosen = [1], preconditions
-        if peers:
-            counts = [max(ranks, default=1)]
-        elif problem.startswith("stretched"):
-            # a fixed number of iterations with multigrid would go on where only rounding errors are left
-            counts, chosen = ranks or [1], [p for p in preconditions if p == "block-jacobi"]
-        for mesh in meshes_of(problem, fine, peers):
-            for n, element, precondition in itertools.product(counts, elements, chosen):
+        for mesh, precondition in itertools.product(meshes_of(problem, fine, peers), preconditions):
+            reference = problem.startswith("stretched") and precondition == "block-jacobi"
+            counts = ranks or [1] if reference else [1]
+            if peers and backend == "host":
+                counts = [max(ranks, default=1)]
+            for n, element in itertools.product(counts, elements):
                 yield kind(backend, element, mesh, precondition, n)
 
 
@@ -303,7 +302,7 @@ def plan(experiments: list[Experiment], settings: Settings, variables: Variables
                 if pass_of(experiment, backend, variables) != name:
                     continue
                 repetitions = variables.repetitions or experiment.repetitions[backend]
-                if experiment.program == "peers" and "peers" not in here.programs and not paper:
+                if experiment.program == "peers" and not paper and backend not in {b for _, b in here.peers}:
                     continue
                 for point in points_of(experiment, backend, variables, paper or bool(here.gmsh)):
                     tasks.append(Task(name, experiment.name, point, repetitions, experiment.processes if paper else 1,

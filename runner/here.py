@@ -84,9 +84,15 @@ def find_programs(build: pathlib.Path, first_look: bool = False) -> dict[str, pa
     return found
 
 
+def peers_of(said: str) -> frozenset[tuple[str, str]]:
+    """What `peers --version` says: "gamg: host, cuda" is ("gamg", "host") and ("gamg", "cuda")."""
+    lines = [line.split(":") for line in said.splitlines() if line.startswith(("gamg:", "boomeramg:"))]
+    return frozenset((name, backend.strip()) for name, where in lines for backend in where.split(","))
+
+
 def find_here(environment: Mapping[str, str], few: Iterable[str],
               first_look: bool = False) -> tuple[points.Here, int]:
-    """And how many cores there are."""
+    """And how many cores there are. few: strategies of solves and scaling; none: all."""
     build = pathlib.Path(environment.get("BUILD") or "build")
     programs = find_programs(build, first_look)
     kernels = str(programs["kernels"])
@@ -102,8 +108,9 @@ def find_here(environment: Mapping[str, str], few: Iterable[str],
         raise Failure(f"{kernels} does not run: it says neither its version, nor the machine, nor strategies")
     return points.Here(
         programs=programs, scratch=pathlib.Path(), strategies=tuple(chosen) or ("element_only", *listed),
-        few=tuple(name for name in chosen or few if name in listed), capacity=capacity_of(programs, cores),
+        few=tuple(name for name in chosen or few or listed if name in listed), capacity=capacity_of(programs, cores),
         threads=environment.get("THREADS") or "", chose_strategies=bool(chosen), counts_processes=counted,
+        peers=peers_of(output_of([str(programs["peers"]), "--version"]) or "" if "peers" in programs else ""),
         keeps_samples=frozenset(name for name, text in options.items() if "--samples" in text), build=build,
         commit=version[1], machine=slug), cores
 

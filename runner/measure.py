@@ -52,7 +52,8 @@ class Measurer:
         return tuple(drawn)
 
     def make_mesh(self, point: points.Point) -> bool:
-        """The bracket's fine mesh, made when the first point needs it. Whether it is there."""
+        """The bracket's fine mesh, or an irregular one of a solve, made when the first point needs it. Whether it is
+        there."""
         which = point.mesh_to_make(self.here)
         if not which:
             return True
@@ -60,13 +61,19 @@ class Measurer:
         if mesh.exists():
             return True
         shape, scratch = points.shape_of(point.element), self.folder.scratch
-        new, log = scratch / "new.msh", scratch / "gmsh.log"
-        code = self.launcher.launch([self.here.gmsh, "meshgen/bracket/bracket.py", "--element", shape, "--size",
-                                     FINENESS[shape, which], "--binary", "-o", str(new)], log, None)
+        new, log = scratch / "new.msh", scratch / "mesh.log"
+        if "@" in which:
+            maker, nodes = "meshgen", round(point.dofs(True) / 3)
+            command = [str(self.here.build / "meshgen"), "irregular", "--element", shape, "--nodes", str(nodes)]
+        else:
+            maker = "Gmsh"
+            command = [self.here.gmsh, "meshgen/bracket/bracket.py", "--element", shape, "--size", FINENESS[shape, which]]
+        code = self.launcher.launch([*command, "--binary", "-o", str(new)], log, None)
         if code == 0 and new.exists():
+            mesh.parent.mkdir(exist_ok=True)
             new.replace(mesh)
             return True
-        warn(f"{point.name()} cannot be measured: Gmsh made no mesh of the bracket: {last_line(log)}")
+        warn(f"{point.name()} cannot be measured: {maker} made no mesh: {last_line(log)}")
         self.counts.refused += 1
         return False
 

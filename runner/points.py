@@ -34,6 +34,7 @@ class Here:
     chose_strategies: bool = False  # VARIANTS
     counts_processes: frozenset[str] = frozenset()  # programs that take the number of the process
     keeps_samples: frozenset[str] = frozenset()  # programs that take --samples FILE
+    peers: frozenset[tuple[str, str]] = frozenset()  # PETSc's preconditioners and the backends where they work
     build: pathlib.Path = pathlib.Path("build")  # builds of kernels with other ways to store are below it
     commit: str = ""
     machine: str = ""
@@ -150,6 +151,10 @@ def mesh_flags(prefix: str, element: str, size: str, here: Here) -> list[str]:
 
 
 def made_mesh(here: Here, element: str, which: str) -> pathlib.Path:
+    """which: what `mesh_to_make` says. The file's name is the mesh's in rows."""
+    if "@" in which:
+        problem, _, dofs = which.partition("@")
+        return here.scratch / shape_of(element) / f"irregular{dofs}-{problem}.msh"
     return here.scratch / f"bracket_{shape_of(element)}{which if which == '_finer' else ''}.msh"
 
 
@@ -237,8 +242,8 @@ class Kernels(Point):
 
 @dataclasses.dataclass(frozen=True)
 class Solves(Point):
-    """A whole solve; `size` is a problem: bracket, bracket_linear, bracket_fine, bracket_fine_linear, bendingN,
-    stretchedN."""
+    """A whole solve; `size` is a problem: bracket, bracket_linear, bracket_fine, bracket_fine_linear; bendingN and
+    stretchedN, a cube of N cells an axis; bending@N and stretched@N, an irregular mesh of about N degrees of freedom."""
 
     precondition: str = "block-jacobi"
     ranks: int = 1
@@ -255,21 +260,31 @@ class Solves(Point):
         return "Gmsh's Python interface"
 
     def mesh_to_make(self, here: Here) -> str:
-        return "_fine" if self.size.startswith("bracket_fine") else ""
+        return "_fine" if self.size.startswith("bracket_fine") else self.size if "@" in self.size else ""
 
     def dofs(self, gmsh: bool) -> float:
         if self.size.startswith("bracket"):
             return 70_000 if "fine" in self.size else 5_000
+        if "@" in self.size:
+            return float(self.size.partition("@")[2])
         return 3.0 * int(re.sub(r"\D", "", self.size)) ** 3
 
     def family(self) -> str:
         return re.sub(r"_fine|\d", "", self.size)
+
+    def load(self) -> str:
+        if self.size.endswith("_linear") or self.size.startswith("bending"):
+            return "linear"
+        return "fixed" if self.size.startswith("stretched") and self.precondition == "block-jacobi" else "steps"
 
     def problem(self, here: Here) -> list[str]:
         if self.size.startswith("bracket_fine"):
             return ["meshgen/bracket/bracket.json", "--mesh", str(made_mesh(here, self.element, "_fine"))]
         if self.size.startswith("bracket"):
             return ["meshgen/bracket/bracket_coarse.json", "--mesh", COARSE.format(shape=self.element)]
+        if "@" in self.size:
+            return [f"bench/problems/{self.size.partition('@')[0]}.json", "--mesh",
+                    str(made_mesh(here, self.element, self.size))]
         kind, cells = re.fullmatch(r"([a-z]+)(\d+)", self.size).groups()
         return [f"bench/problems/{kind}.json", "--cells", cells, "--element", self.element]
 
@@ -280,9 +295,7 @@ class Solves(Point):
         return flags + (["--give-up", process.give_up] if process.give_up else [])
 
     def command(self, here: Here, process: Process, files: Files) -> list[str]:
-        linear = self.size.endswith("_linear") or self.size.startswith("bending")
-        load = "linear" if linear else "fixed" if self.size.startswith("stretched") else "steps"
-        flags = ["--load", load, "--backend", self.backend, "--ranks", str(self.ranks), "--variants",
+        flags = ["--load", self.load(), "--backend", self.backend, "--ranks", str(self.ranks), "--variants",
                  ",".join(process.strategies)]
         if here.threads:
             flags += ["--threads", here.threads]
@@ -290,16 +303,21 @@ class Solves(Point):
 
 
 class Peers(Solves):
-    """PETSc's solve of the same problem, with a process on each core."""
+    """PETSc's solve of the same problem, with a process on each core or for a GPU."""
 
     program: ClassVar[str] = "peers"
 
     def strategies(self, here: Here) -> tuple[str, ...]:
         return (f"petsc_{self.precondition}",)
 
+    def needs(self, here: Here) -> str:
+        where = "without CUDA" if self.backend == "host" else "with CUDA"
+        library = "hypre" if self.precondition == "boomeramg" else "PETSc"
+        return super().needs(here) or ("" if (self.precondition, self.backend) in here.peers else f"{library} {where}")
+
     def command(self, here: Here, process: Process, files: Files) -> list[str]:
         return ["env", "OMP_NUM_THREADS=1", "mpirun", "-n", str(self.ranks), str(here.programs["peers"])] + \
-            self.problem(here) + self.shared(here, process, files)
+            self.problem(here) + ["--backend", self.backend] + self.shared(here, process, files)
 
 
 def too_few(point: Solves | Scaling, here: Here) -> str:

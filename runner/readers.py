@@ -9,6 +9,7 @@ does not know, such as operations, count as fitting.
 from __future__ import annotations
 
 import collections
+import itertools
 import pathlib
 import re
 from collections.abc import Iterable, Sequence
@@ -22,7 +23,8 @@ FILES = {"kernels": "kernels.csv", "solves": "solves.csv", "peers": "solves.csv"
          "storage": "storage.csv", "anderson": "anderson.csv", "profile": "profile.csv"}
 OPERATIONS = {"kernels": list(OPERATION), "storage": list(OPERATION), "profile": ["jacvec_elastic", "jacvec"]}
 CARD = points.Here(programs={name: pathlib.Path(name) for name in ("kernels", "solves", "peers", "scaling", "solve")},
-                   scratch=pathlib.Path(), strategies=sources.strategies(), few=(), capacity={"cuda": 8, "host": 64})
+                   scratch=pathlib.Path(), strategies=sources.strategies(), few=(), capacity={"cuda": 8, "host": 64},
+                   peers=frozenset(itertools.product(("gamg", "boomeramg"), ("host", "cuda"))))
 CORES = 64
 
 
@@ -62,10 +64,12 @@ def columns_of(point: points.Point) -> rows.Row:
 
 def case_of(point: points.Solves) -> str:
     """As `solves` names it."""
-    if match := re.fullmatch(r"(bending|stretched)(\d+)", point.size):
-        return f"box{match[2]}-{match[1]}-{'linear' if match[1] == 'bending' else 'fixed'}"
-    mesh = f"bracket_{point.element}" + ("" if "fine" in point.size else "_coarse")
-    return f"{mesh}-{'linear' if point.size.endswith('linear') else 'steps'}"
+    if match := re.fullmatch(r"([a-z]+)(@?)(\d+)", point.size):
+        problem, at, number = match.groups()
+        mesh = f"irregular{number}-{problem}" if at else f"box{number}-{problem}"
+    else:
+        mesh = f"bracket_{point.element}" + ("" if "fine" in point.size else "_coarse")
+    return f"{mesh}-{point.load()}"
 
 
 def fits(known: rows.Row, wanted: Selection) -> bool:
@@ -111,12 +115,11 @@ def paper() -> tuple[list[experiments.Experiment], list[experiments.Task], exper
     return listed, experiments.plan(listed, settings, variables, CARD, paper=True), variables
 
 
-def minutes_of(tasks: Sequence[experiments.Task], known: costs.Costs, few: int) -> float | None:
+def minutes_of(tasks: Sequence[experiments.Task], known: costs.Costs) -> float | None:
     """Of one process of each point; None where nothing like one of them was ever measured."""
     total = 0.0
     for task in tasks:
-        strategies = 1 if task.point.program in ("peers", "anderson", "orthogonality") else \
-            few if task.point.program in ("solves", "scaling") else len(CARD.strategies)
+        strategies = 1 if task.point.program in ("peers", "anderson", "orthogonality") else len(CARD.strategies)
         seconds = known.predict(costs.work_of(task.point, strategies, task.repetitions, task.energy, False))
         if seconds is None:
             return None
@@ -127,14 +130,13 @@ def minutes_of(tasks: Sequence[experiments.Task], known: costs.Costs, few: int) 
 def table() -> list[str]:
     """Experiments, what they ask, minutes on a card, which claims read them."""
     listed, tasks, _ = paper()
-    few = len(experiments.read_settings().tables["variables"]["FEW"])
     kinds = {f"{task.point.program}-cuda" for task in tasks}
     known = costs.earlier([model.ROOT / "results"], "", pathlib.Path("none"), False, kinds)
     read_by = readers(tasks, read_claims())
     lines = []
     for e in listed:
         some = [t for t in tasks if t.experiment == e.name and t.point.backend == "cuda"]
-        minutes = minutes_of(some, known, few) if some else None
+        minutes = minutes_of(some, known) if some else None
         measured = all(known.is_measured(f"{t.point.program}-cuda") for t in some)
         told = "host" if not some else "not known" if minutes is None else \
             ("" if measured else "≥ ") + f"{max(minutes, 0.1):.2g}"

@@ -52,7 +52,8 @@ class Run:
         self.paper = is_set(environment.get("PAPER"))
         self.start = float(environment.get("BENCH_START") or self.now())
         self.settings = experiments.read_settings()
-        here, cores = find_here(environment, self.settings.tables["variables"]["FEW"], first_look)
+        few = () if self.paper else self.settings.tables["variables"]["FEW"]
+        here, cores = find_here(environment, few, first_look)
         self.variables = experiments.variables_of(environment, self.settings, here, cores, self.paper)
         self.chosen = tuple((environment.get("EXPERIMENTS") or "").split())
         results = pathlib.Path(environment.get("RESULTS") or "results")

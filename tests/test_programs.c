@@ -38,6 +38,9 @@ static void test_cases_pass_the_check(void **state)
          ",0.3,scattered,", ",mixed,linear,burst,1,", 0.2, 0.4, 16},
         {"--fe_precision=single --fe_dofs=3000", "", ",box9-distorted,", ",1,clustered,",
          ",single,linear,burst,1,", 1.0, 1.0, 16},
+        {"--fe_precision=single --fe_mesh=2x2x1200 --fe_operations=residual",
+         "", /* its bound is a wider one */
+         ",box2x2x1200-distorted,", ",1,clustered,", ",single,linear,burst,1,", 1.0, 1.0, 4},
         {"--fe_operand=smooth --fe_mesh=irregular --fe_dofs=9000", "--fe_plastic=0.2 --fe_pattern=zones",
          ",irregular,auto,", ",0.2,zones,", ",smooth,bisection,double,linear,burst,1,", 0.19, 0.21, 20},
         {"--fe_operand=smooth --fe_dofs=3000 --fe_elements=hex8", "", ",box9-distorted,", ",1,clustered,",

@@ -153,7 +153,7 @@ static void test_spent_budget_leaves_points_out(void **state)
     skip_without("solves", "sweep");
     assert_int_equal(end_sweep(start_sweep(log, "stretched3", "late")), 0);
     char *text = read_file(log, NULL);
-    assert_holds(text, "bench: 12 points were left out for time");
+    assert_holds(text, "bench: 13 points were left out for time");
     free(text);
     assert_int_equal(find("solves.csv", 0, NULL), 0);
     assert_int_equal(find("table.md", sizeof path, path), 1);
@@ -162,7 +162,8 @@ static void test_spent_budget_leaves_points_out(void **state)
         if (*c == '\n') *c = ' '; /* the list is wrapped */
     assert_holds(
         text,
-        "Left out for time: host tet4, stretched3, block-jacobi, 1 rank; "
+        "Left out for time: host tet4, stretched3, multigrid, 1 rank; "
+        "host tet4, stretched3, block-jacobi, 1 rank; "
         "host tet4, 1000 DoF, auto, plastic 1 clustered; host tet4, 2000 DoF, auto, "
         "plastic 1 clustered; host tet4, irregular@600, auto, plastic 1 clustered; host tet4, bracket0");
     free(text);
@@ -242,7 +243,7 @@ static void check_counts(const char *path)
 {
     char *text =
         read_success("awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } "
-                     "$c[\"case\"] !~ /stretched/ || $c[\"operation\"] !~ /^(jacvec|material)$/ { next } "
+                     "$c[\"case\"] !~ /stretched-fixed/ || $c[\"operation\"] !~ /^(jacvec|material)$/ { next } "
                      "{ n = $c[\"exchanges\"]; k = $c[\"evaluations\"]; "
                      "print $c[\"ranks\"], $c[\"operation\"], $c[\"interface\"], (n > 620), "
                      "$c[\"bytes_halo\"] - 24 * 16 * n, "
@@ -254,14 +255,14 @@ static void check_counts(const char *path)
     free(text);
 }
 
-/* Whole solves: the fixed load on 1 and 2 ranks, a linear one with two preconditioners. They have rows of the
+/* Whole solves: the fixed load on 1 and 2 ranks, its load steps, a linear one with two preconditioners. They have rows of the
  * solve, of its preconditioner's set-up and of its phases, tables and a figure of them. */
 static void test_sweep_times_whole_solves(void **state)
 {
     (void)state;
-    /* one point has multigrid, with its set-up and two phases more: transfers and a coarser level; and one
+    /* two points have multigrid, with its set-up and two phases more: transfers and a coarser level; and one
      * two ranks, with exchanges and sums */
-    enum { N_POINT = 4, N_OPERATION = FE_PHASE_PRECONDITION_COARSE + FE_N_PHASE - FE_PHASE_EXCHANGE };
+    enum { N_POINT = 5, N_OPERATION = FE_PHASE_PRECONDITION_COARSE + FE_N_PHASE - FE_PHASE_EXCHANGE };
     char log[FOLDER_LENGTH + 16], path[2 * FOLDER_LENGTH];
     snprintf(log, sizeof log, "%s/sweep.log", test_folder);
     skip_without("kernels", "sweep");
@@ -276,9 +277,9 @@ static void test_sweep_times_whole_solves(void **state)
     text = read_file(path, NULL);
     assert_int_equal(count(text, "schema"), 1);
     /* beside PETSc's rows, where that is there */
-    assert_int_equal(count(text, ",element_atomic,"), N_POINT * N_OPERATION + 3 + 2);
+    assert_int_equal(count(text, ",element_atomic,"), N_POINT * N_OPERATION + 2 * 3 + 2);
     assert_int_equal(count(text, ",exchange,5,") + count(text, ",reduction,5,"), 2);
-    assert_int_equal(count(text, ",precondition_level1,"), 1);
+    assert_int_equal(count(text, ",precondition_level1,"), 2);
     assert_int_equal(count(text, ",ok\n") + 1, count(text, "\n"));
     assert_int_equal(count(text, "gmres,block-jacobi,20,600,"), 2 * N_OPERATION + 2); /* the work is fixed */
     assert_true(count(text, "cg,multigrid,1,") >= N_OPERATION);
@@ -295,7 +296,7 @@ static void test_sweep_times_whole_solves(void **state)
         "/^solve_user$|^precondition_setup$/ { sum[k] += t } "
         "END { for (k in whole) if (sum[k] < whole[k] && sum[k] > 0) n++; print n }' '%s'",
         path);
-    assert_string_equal(text, "4\n");
+    assert_string_equal(text, "5\n");
     free(text);
     check_counts(path);
     assert_int_equal(find("table.md", sizeof path, path), 1);
@@ -380,7 +381,7 @@ static void test_wrong_answer_has_no_time(void **state)
 }
 
 /* PETSc solves our system to our answer, with one process and with two, and has rows beside ours: of the same
- * machine, also where mpirun binds each process to a core. */
+ * machine, also where mpirun binds each process to a core. Where it cannot compute is refused. */
 static void test_peers_agree(void **state)
 {
     (void)state;
@@ -412,6 +413,20 @@ static void test_peers_agree(void **state)
         assert_int_equal(count(text, " 1 1 ok\n"), 3 * (k + 1)); /* rows are added */
         free(text);
     }
+    static const char *const refused[] = {"gpu", "cuda"};
+    char *version = read_success("%s/peers --version", build_folder());
+    for (int i = 0; i < (strstr(version, "gamg: host, cuda\n") ? 1 : 2); i++) {
+        int code;
+        char *text = read_command(&code,
+                                  "%s/peers meshgen/bracket/bracket_coarse.json --mesh "
+                                  "meshgen/bracket/bracket_tet4_coarse.msh --backend %s 2>&1",
+                                  build_folder(), refused[i]);
+        assert_int_equal(code, 2);
+        assert_holds(text, "peers: --backend");
+        assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+        free(text);
+    }
+    free(version);
     unsetenv("OMPI_MCA_hwloc_base_binding_policy");
 }
 

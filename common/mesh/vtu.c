@@ -169,6 +169,9 @@ static fe_status write_piece(FILE *xml, base64 *a, const fe_mesh *mesh, const fe
         {"displacement", "Float64", 3, sizeof(double), f->displacement},
         {"reaction_force", "Float64", 3, sizeof(double), f->reaction_force},
         {"nodal_stress", "Float64", 6, sizeof(double), f->nodal_stress},
+        {"contact_gap", "Float64", 1, sizeof(double), f->contact[0]},
+        {"contact_pressure", "Float64", 1, sizeof(double), f->contact[1]},
+        {"contact_status", "Float64", 1, sizeof(double), f->contact[2]},
         {"node_tag", "Int64", 1, sizeof(int64_t), mesh->node_tag},
     };
     const array elem[] = {

@@ -8,11 +8,13 @@
 /* Fields of one step, by the mesh's node and element order. Tensors are in VTK's order xx yy zz xy yz xz
  * with tensor shears. */
 typedef struct fe_fields {
-    double time;                   /* step number; strictly increasing over the calls */
-    const double *displacement;    /* [n_node][3] */
-    const double *reaction_force;  /* [n_node][3] forces of supports on the body, 0 elsewhere */
-    const double *nodal_stress;    /* [n_node][6] mean of the points around a node (fe_node_stress_host) */
-    const double *stress;          /* [n_elem][6] mean over the element's points */
+    double time;                  /* step number; strictly increasing over the calls */
+    const double *displacement;   /* [n_node][3] */
+    const double *reaction_force; /* [n_node][3] forces of supports on the body, 0 elsewhere */
+    const double *nodal_stress;   /* [n_node][6] mean of the points around a node (fe_node_stress_host) */
+    const double *contact[3]; /* [n_node] gap to the obstacle, pressure, and 0: no node of contact, 1: open,
+                                 2: closed. NULL: there is no contact */
+    const double *stress;     /* [n_elem][6] mean over the element's points */
     const double *plastic_strain;  /* [n_elem][6] the same */
     const double *strain;          /* [n_elem][6] the same of the total strain */
     const double *von_mises;       /* [n_elem] of the mean stress */

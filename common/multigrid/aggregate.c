@@ -67,7 +67,7 @@ static fe_status split(groups *s)
     return FE_OK;
 }
 
-/* Whether the group's nodes lie within a thousandth of their distance from a line. */
+/* Whether the group's nodes lie within a thirtieth of their distance from a line. */
 static int on_a_line(const groups *s, int group)
 {
     const double *x = s->g->x, *origin = x + 3 * (size_t)s->node[s->first[group]], *end = origin;

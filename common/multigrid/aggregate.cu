@@ -180,7 +180,7 @@ __global__ void keep_places(int n, const int *order, int *place)
     if (k < n) place[order[k]] = k;
 }
 
-/* Whether the nodes of a group, lanes `together` of a warp, lie within a thousandth of their distance from a
+/* Whether the nodes of a group, lanes `together` of a warp, lie within a thirtieth of their distance from a
  * line; lane 0's piece begins at place `first`. One thread looks. */
 FE_BODY bool on_a_line(const groups *g, int first, unsigned together)
 {

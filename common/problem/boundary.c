@@ -133,7 +133,8 @@ static fe_status apply_supports(work *w, fe_boundary *b)
 
     for (size_t k = 0; k < n_slot; k++) b->n_fixed += w->is_fixed[k];
     if (!b->n_fixed)
-        return fe_fail(FE_BAD_INPUT, "%s: key \"dirichlet\": there is no support at all", w->c->file);
+        return fe_fail(FE_BAD_INPUT, "%s: key \"dirichlet\": there is no support at all%s", w->c->file,
+                       w->c->n_contact ? "; contact is none, because it may open" : "");
     FE_ALLOCATE(b->fixed, b->n_fixed, "supports");
     FE_ALLOCATE(b->value, b->n_fixed, "supports");
     FE_ALLOCATE(b->path, b->n_fixed, "supports");
@@ -162,7 +163,8 @@ static fe_status check_parts(const work *w, fe_boundary *b)
         b->note = NULL;
     if (!m.moves) return FE_OK;
     fe_mechanism_say(w->mesh, &m, motion, sizeof motion);
-    return fe_fail(FE_BAD_INPUT, "%s: key \"dirichlet\": %s", w->c->file, motion);
+    return fe_fail(FE_BAD_INPUT, "%s: key \"dirichlet\": %s%s", w->c->file, motion,
+                   w->c->n_contact ? "; contact does not hold it, because it may open" : "");
 }
 
 /* --- loads ------------------------------------------------------------------------------------------- */
@@ -207,6 +209,7 @@ static fe_status apply(work *w, fe_boundary *b)
     FE_TRY(fe_boundary_loads(w->c, w->mesh, b));
     FE_TRY(sum_loads(w, b));
     FE_TRY(fe_boundary_materials(w->c, w->mesh, b));
+    FE_TRY(fe_boundary_contact(w->c, w->mesh, w->is_fixed, b));
     return place_probes(w, b);
 }
 
@@ -224,6 +227,9 @@ void fe_boundary_close(fe_boundary *b)
 {
     for (int p = 0; b->load && p < b->n_path; p++) free(b->load[p]);
     for (int r = 0; r < b->n_reaction; r++) free(b->reaction[r].node);
+    for (int k = 0; k < b->n_contact; k++)
+        free(b->contact[k].node), free(b->contact[k].area), free(b->contact[k].young);
+    free(b->contact);
     free(b->fixed);
     free(b->value);
     free(b->path);
@@ -234,6 +240,7 @@ void fe_boundary_close(fe_boundary *b)
     free(b->probe_distance);
     free(b->material_of);
     free(b->material_note);
+    free(b->contact_note);
     free(b->note);
     *b = (fe_boundary){0};
 }

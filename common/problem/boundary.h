@@ -21,5 +21,16 @@ fe_status fe_boundary_loads(const fe_case *c, const fe_mesh *mesh, fe_boundary *
 /* The material of each element, b->material_of and b->material_note. FE_BAD_INPUT: a volume that is not in
  * the mesh, an element in none of them, or in two with different materials (its tag). */
 fe_status fe_boundary_materials(const fe_case *c, const fe_mesh *mesh, fe_boundary *b);
+/* The nodes of each entry of "contact", b->contact; materials were found. is_fixed [n_node][3]: components
+ * that supports prescribe. Nodes that these hold in the direction of contact are left out (b->contact_note).
+ * FE_BAD_INPUT: a face whose nodes are all held so, an obstacle that a node begins too deep in, or that is
+ * not in front of the surface. */
+fe_status fe_boundary_contact(const fe_case *c, const fe_mesh *mesh, const unsigned char *is_fixed,
+                              fe_boundary *b);
+
+/* A facet's n nodes in the order in which an element behind it sees them from outside, by node→element lists.
+ * *elem: that element. Returns how many elements have it as a face. */
+int fe_boundary_orient(const fe_mesh *mesh, const int *first, const int *elem, const int *facet, int n,
+                       int outward[4], int *behind);
 
 #endif

@@ -101,17 +101,17 @@ static int same_nodes(int n, const int *p, const int *q)
     return found == n;
 }
 
-/* The facet's nodes in the order in which the element behind it sees them from outside. Returns how many
- * elements have it as a face. */
-static int orient_facet(const work *w, const int *facet, int n, int outward[4])
+int fe_boundary_orient(const fe_mesh *mesh, const int *first, const int *elem, const int *facet, int n,
+                       int outward[4], int *behind)
 {
-    const int n_face = fe_faces(w->mesh->kind);
+    const int n_face = fe_faces(mesh->kind);
     int n_owner = 0;
-    for (int k = w->first[facet[0]]; k < w->first[facet[0] + 1]; k++)
+    for (int k = first[facet[0]]; k < first[facet[0] + 1]; k++)
         for (int f = 0; f < n_face; f++) {
             int node[4];
-            if (fe_element_face(w->mesh, w->elem[k], f, node) != n || !same_nodes(n, facet, node)) continue;
+            if (fe_element_face(mesh, elem[k], f, node) != n || !same_nodes(n, facet, node)) continue;
             memcpy(outward, node, sizeof node);
+            *behind = elem[k];
             n_owner++;
         }
     return n_owner;
@@ -198,7 +198,8 @@ static fe_status apply_faces(work *w, const fe_group *group)
     for (int f = 0; f < group->n_facet; f++) {
         const int *facet = group->facet + 4 * (size_t)f, n = facet[3] < 0 ? 3 : 4;
         int outward[4];
-        const int n_owner = orient_facet(w, facet, n, outward);
+        int behind = -1;
+        const int n_owner = fe_boundary_orient(w->mesh, w->first, w->elem, facet, n, outward, &behind);
         if (n_owner != 1) {
             char tags[96];
             facet_tags(w->mesh, facet, n, tags);

@@ -24,64 +24,6 @@ static fe_status read_meshes(fe_case *c, const json_t *list)
     return FE_OK;
 }
 
-static fe_status read_path(const fe_case *c, const char *key, const json_t *list, fe_path *path, int *n_step)
-{
-    FE_TRY(count_list(c, key, list, n_step));
-    if (!*n_step) return refuse(c, key, "has no load step");
-    FE_ALLOCATE(path->factor, *n_step, key);
-    for (int i = 0; i < *n_step; i++) {
-        char item[KEY_LENGTH + 32];
-        snprintf(item, sizeof item, "%s[%d]", key, i);
-        FE_TRY(read_number(c, item, json_array_get(list, (size_t)i), &path->factor[i]));
-    }
-    return FE_OK;
-}
-
-static fe_status read_paths(fe_case *c, json_t *object)
-{
-    if (!object) return refuse(c, "paths", "is missing");
-    if (!json_is_object(object)) return refuse(c, "paths", "%s is not an object", shown(object));
-    if (!json_object_size(object)) return refuse(c, "paths", "names no path");
-    FE_ALLOCATE(c->path, json_object_size(object), "paths");
-    const char *name;
-    json_t *list;
-    json_object_foreach(object, name, list)
-    {
-        char key[KEY_LENGTH];
-        int n_step = 0;
-        snprintf(key, sizeof key, "paths.%s", name);
-        fe_path *path = &c->path[c->n_path++];
-        FE_ALLOCATE(path->name, strlen(name) + 1, "paths");
-        strcpy(path->name, name);
-        FE_TRY(read_path(c, key, list, path, &n_step));
-        if (c->n_path > 1 && n_step != c->n_step)
-            return refuse(c, key, "%d factors, but \"paths.%s\" has %d", n_step, c->path[0].name, c->n_step);
-        c->n_step = n_step;
-    }
-    return FE_OK;
-}
-
-/* Index of the path of an entry, whose default is "load". An entry that no factor changes needs none: it gets
- * the first. */
-static fe_status find_path(const fe_case *c, const char *where, const json_t *entry, int needed, int *index)
-{
-    char key[KEY_LENGTH];
-    snprintf(key, sizeof key, "%s.path", where);
-    const json_t *value = json_object_get(entry, "path");
-    if (value && !json_is_string(value)) return refuse(c, key, "%s is not a string", shown(value));
-    const char *name = value ? json_string_value(value) : "load", *alike = NULL;
-    for (int i = 0; i < c->n_path; i++) {
-        if (strcmp(name, c->path[i].name)) continue;
-        *index = i;
-        return FE_OK;
-    }
-    if (!value && !needed) return FE_OK;
-    for (int i = 0; i < c->n_path && !alike; i++) alike = fe_alike(name, c->path[i].name);
-    return refuse(c, key, "%s\"%.100s\" is not a path; the paths are: %s%s",
-                  value ? "" : "absent, and the default ", name,
-                  joined(c->n_path, &c->path->name, sizeof *c->path), alike ? alike : "");
-}
-
 /* A component's value: an expression, or a number that becomes one. */
 static fe_status read_expression(const fe_case *c, const char *key, const json_t *value, char **expression)
 {
@@ -123,7 +65,7 @@ static fe_status read_support(const fe_case *c, const char *where, json_t *entry
         FE_TRY(read_expression(c, key, value, &support->expression[i]));
         moves |= !is_zero(support->expression[i]);
     }
-    return find_path(c, where, entry, moves, &support->path);
+    return fe_case_find_path(c, where, entry, moves, &support->path);
 }
 
 /* A number or an expression. */
@@ -159,7 +101,7 @@ static fe_status read_force(const fe_case *c, const char *where, json_t *entry, 
     snprintf(key, sizeof key, "%s.force", where);
     if (!force) return refuse(c, key, "is missing");
     FE_TRY(read_values(c, key, force, load));
-    return find_path(c, where, entry, 1, &load->path);
+    return fe_case_find_path(c, where, entry, 1, &load->path);
 }
 
 static fe_status read_load(const fe_case *c, const char *where, json_t *entry, fe_load *load)
@@ -180,7 +122,7 @@ static fe_status read_load(const fe_case *c, const char *where, json_t *entry, f
         FE_TRY(read_value(c, key, pressure, &load->value[0], &load->expression[0]));
     else
         FE_TRY(read_values(c, key, traction, load));
-    return find_path(c, where, entry, 1, &load->path);
+    return fe_case_find_path(c, where, entry, 1, &load->path);
 }
 
 static fe_status read_supports(fe_case *c, const json_t *list)
@@ -264,7 +206,7 @@ static fe_status read_case(fe_case *c, json_t *root)
 {
     static const char *const known[] = {"name",      "description", "meshes",    "units",   "material",
                                         "materials", "elastic",     "dirichlet", "neumann", "body_force",
-                                        "nodal",     "paths",       "probes",    NULL};
+                                        "nodal",     "contact",     "paths",     "probes",  NULL};
     FE_TRY(check_keys(c, "", root, known));
     FE_TRY(read_name(c, json_object_get(root, "name")));
     const json_t *description = json_object_get(root, "description"), *units = json_object_get(root, "units");
@@ -277,11 +219,12 @@ static fe_status read_case(fe_case *c, json_t *root)
     c->elastic = json_is_true(elastic);
     FE_TRY(read_meshes(c, json_object_get(root, "meshes")));
     FE_TRY(fe_case_read_materials(c, root));
-    FE_TRY(read_paths(c, json_object_get(root, "paths")));
+    FE_TRY(fe_case_read_paths(c, json_object_get(root, "paths")));
     FE_TRY(read_supports(c, json_object_get(root, "dirichlet")));
     FE_TRY(read_loads(c, root, FE_LOAD_TRACTION));
     FE_TRY(read_loads(c, root, FE_LOAD_BODY));
     FE_TRY(read_loads(c, root, FE_LOAD_NODAL));
+    FE_TRY(fe_case_read_contact(c, json_object_get(root, "contact")));
     return read_probes(c, json_object_get(root, "probes"));
 }
 
@@ -337,6 +280,7 @@ void fe_case_close(fe_case *c)
         free(c->load[i].group);
         for (int k = 0; k < 3; k++) free(c->load[i].expression[k]);
     }
+    for (int i = 0; i < c->n_contact; i++) free(c->contact[i].group);
     for (int i = 0; c->volume && i < c->n_material; i++) free(c->volume[i]);
     for (int i = 0; i < c->n_path; i++) {
         free(c->path[i].name);
@@ -349,6 +293,7 @@ void fe_case_close(fe_case *c)
     free(c->mesh);
     free(c->support);
     free(c->load);
+    free(c->contact);
     free(c->material);
     free(c->volume);
     free(c->path);

@@ -4,6 +4,7 @@
 #define FE_CASE_H
 
 #include "common/base/fe.h"
+#include "common/contact/obstacle.h"
 #include "common/mesh/mesh.h"
 #include "common/physics/material.h"
 
@@ -27,6 +28,16 @@ typedef struct fe_load {
 /* The key whose entries are loads of a kind. */
 const char *fe_load_list(int kind);
 
+/* Frictionless contact of a surface's nodes with a rigid obstacle. */
+typedef struct fe_contact_entry {
+    char *group;
+    fe_obstacle obstacle; /* at factor 0 */
+    double move[3];       /* its displacement at factor 1 */
+    int path;
+    int augmented;    /* augmented Lagrangian, otherwise penalty alone */
+    double stiffness; /* of the penalty, over E / sqrt(area of the node) */
+} fe_contact_entry;
+
 typedef struct fe_path {
     char *name;
     double *factor; /* [n_step] at the end of each load step */
@@ -44,10 +55,11 @@ typedef struct fe_case {
     int n_material;
     fe_material *material; /* [n_material] */
     char **volume;         /* [n_material] the physical volume that has it; NULL: one for all elements */
-    int n_mesh, n_support, n_load, n_path, n_step, n_probe;
+    int n_mesh, n_support, n_load, n_contact, n_path, n_step, n_probe;
     char **mesh; /* names as listed */
     fe_support *support;
     fe_load *load;
+    fe_contact_entry *contact;
     fe_path *path; /* all of n_step factors */
     fe_probe *probe;
 } fe_case;
@@ -56,8 +68,9 @@ typedef struct fe_case {
 enum { FE_NAME_LENGTH = 200 };
 
 /* Reads and checks a problem file. Unknown keys, wrong types, E <= 0, nu outside (-1, 0.5), sigma_y <= 0,
- * H < 0, sigma_inf < sigma_y, delta <= 0 or beyond FE_VOCE_STEEPEST, a path that is not there, paths of
- * unequal length, too long a name or expression: FE_BAD_INPUT with file, key (and line for syntax) and value.
+ * H < 0, sigma_inf < sigma_y, delta <= 0 or beyond FE_VOCE_STEEPEST, an obstacle without direction or
+ * radius, a path that is not there, paths of unequal length, too long a name or expression: FE_BAD_INPUT with
+ * file, key (and line for syntax) and value.
  */
 fe_status fe_case_read(const char *path, fe_case *c);
 void fe_case_close(fe_case *c);
@@ -75,6 +88,14 @@ typedef struct fe_reaction {
     int *node; /* [n] nodes of the group */
 } fe_reaction;
 
+/* Nodes of one entry of "contact". */
+typedef struct fe_contact_side {
+    int n;
+    int *node;     /* [n] ascending */
+    double *area;  /* [n] tributary area: its share of the group's faces */
+    double *young; /* [n] E of the elements behind these, in the mean over the area */
+} fe_contact_side;
+
 /* A case applied to a mesh. Node numbers are the mesh's. */
 typedef struct fe_boundary {
     int n_fixed;
@@ -87,22 +108,33 @@ typedef struct fe_boundary {
     int n_reaction;
     fe_reaction *reaction; /* by support in the file's order, then component; a group that several supports
                               name has each component once */
+    int n_contact;
+    fe_contact_side *contact; /* [n_contact] by entry */
     int n_probe;
     int *probe; /* [n_probe] nearest node */
     double *probe_distance;
     unsigned char *material_of; /* [n_elem] which of the materials an element has; NULL where there is one */
     char *material_note;        /* one material for several volumes; NULL: nothing */
+    char *contact_note; /* nodes that supports hold, and contact therefore leaves out; NULL: nothing */
     char *note; /* what is worth telling though it is accepted: supports that contradict each other; NULL:
                    nothing */
 } fe_boundary;
 
 /* Evaluates supports and loads on a mesh. FE_BAD_INPUT: unknown group (lists the groups that exist),
  * expression that does not parse or is not finite at a node, load on a group of the wrong dimension, no
- * support at all, a connected part of the mesh, or a body on hinges, that the supports let move; an element
- * with no material or two. */
+ * support at all, a connected part of the mesh, or a body on hinges, that the supports let move (contact
+ * holds nothing); an element with no material or two; contact of nodes that are supported in that direction,
+ * an obstacle that the body begins in, or behind the surface. */
 fe_status fe_boundary_apply(const fe_case *c, const fe_mesh *mesh, fe_boundary *b);
 void fe_boundary_close(fe_boundary *b);
 
+/* Nodes of all entries of "contact" together. */
+static inline int fe_contact_count(const fe_boundary *b)
+{
+    int n = 0;
+    for (int i = 0; i < b->n_contact; i++) n += b->contact[i].n;
+    return n;
+}
 /* The materials of the mesh's elements. */
 static inline fe_materials fe_materials_of(const fe_case *c, const fe_boundary *b)
 {

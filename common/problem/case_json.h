@@ -14,6 +14,13 @@
 
 /* The keys "material" and "materials" of the file's object; c->elastic is set. */
 fe_status fe_case_read_materials(fe_case *c, const json_t *root);
+/* The value of the key "paths": names and factors, as many for each. */
+fe_status fe_case_read_paths(fe_case *c, json_t *object);
+/* The value of the key "contact", NULL where there is none; paths were read. */
+fe_status fe_case_read_contact(fe_case *c, json_t *list);
+/* Index of the path of an entry, whose default is "load". An entry that no factor changes needs none: it gets
+ * the first. */
+fe_status fe_case_find_path(const fe_case *c, const char *where, const json_t *entry, int needed, int *index);
 
 enum { KEY_LENGTH = 256 };
 

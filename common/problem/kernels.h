@@ -19,14 +19,23 @@
 #endif
 
 /* Enqueues the kernel of the problem's element kind, NAME_tet4 … NAME_hex8_naive, for n items. */
-#define FE_LAUNCH_KIND(p, n, block_size, kernel, ...)                                                        \
-    do {                                                                                                     \
-        switch ((p)->kind) {                                                                                 \
-            FE_EACH_KIND(FE_LAUNCH_CASE, p, n, block_size, kernel, __VA_ARGS__)                              \
-        }                                                                                                    \
-    } while (0)
+#define FE_LAUNCH_KIND(...) FE_LAUNCH_WHERE(FE_LAUNCH_CASE, __VA_ARGS__)
 #define FE_LAUNCH_CASE(KIND, name, p, n, block_size, kernel, ...)                                            \
     case KIND: FE_LAUNCH_ONE((p)->device, n, block_size, kernel##_##name, __VA_ARGS__); break;
+/* The same of kernels that kinds with several materials have, kinds with Voce's law, and kinds with full
+ * tangents. */
+#define FE_LAUNCH_SEVERAL(...) FE_LAUNCH_WHERE(FE_LAUNCH_SEVERAL_CASE, __VA_ARGS__)
+#define FE_LAUNCH_SEVERAL_CASE(KIND, name, ...) FE_SEVERAL_##name(FE_LAUNCH_CASE, KIND, name, __VA_ARGS__)
+#define FE_LAUNCH_VOCE(...) FE_LAUNCH_WHERE(FE_LAUNCH_VOCE_CASE, __VA_ARGS__)
+#define FE_LAUNCH_VOCE_CASE(KIND, name, ...) FE_VOCE_##name(FE_LAUNCH_CASE, KIND, name, __VA_ARGS__)
+#define FE_LAUNCH_FULL(...) FE_LAUNCH_WHERE(FE_LAUNCH_FULL_CASE, __VA_ARGS__)
+#define FE_LAUNCH_FULL_CASE(KIND, name, ...) FE_FULL_##name(FE_LAUNCH_CASE, KIND, name, __VA_ARGS__)
+#define FE_LAUNCH_WHERE(CASE, p, n, block_size, kernel, ...)                                                 \
+    do {                                                                                                     \
+        switch ((p)->kind) {                                                                                 \
+            FE_EACH_KIND(CASE, p, n, block_size, kernel, __VA_ARGS__)                                        \
+        }                                                                                                    \
+    } while (0)
 
 /* X(KIND, name, OPERATION, operation) for each body of forces, and the launch of the one that op asks for:
  * PREFIX_residual_tet4 … */
@@ -58,30 +67,6 @@
         else                                                                                                 \
             FE_LAUNCH_VOCE(p, n, block_size, prefix##_residual_voce, __VA_ARGS__);                           \
     } while (0)
-
-/* The same of kernels that kinds with several materials have, kinds with Voce's law, and kinds with full
- * tangents. */
-#define FE_LAUNCH_SEVERAL(p, n, block_size, kernel, ...)                                                     \
-    do {                                                                                                     \
-        switch ((p)->kind) {                                                                                 \
-            FE_EACH_KIND(FE_LAUNCH_SEVERAL_CASE, p, n, block_size, kernel, __VA_ARGS__)                      \
-        }                                                                                                    \
-    } while (0)
-#define FE_LAUNCH_SEVERAL_CASE(KIND, name, ...) FE_SEVERAL_##name(FE_LAUNCH_CASE, KIND, name, __VA_ARGS__)
-#define FE_LAUNCH_VOCE(p, n, block_size, kernel, ...)                                                        \
-    do {                                                                                                     \
-        switch ((p)->kind) {                                                                                 \
-            FE_EACH_KIND(FE_LAUNCH_VOCE_CASE, p, n, block_size, kernel, __VA_ARGS__)                         \
-        }                                                                                                    \
-    } while (0)
-#define FE_LAUNCH_VOCE_CASE(KIND, name, ...) FE_VOCE_##name(FE_LAUNCH_CASE, KIND, name, __VA_ARGS__)
-#define FE_LAUNCH_FULL(p, n, block_size, kernel, ...)                                                        \
-    do {                                                                                                     \
-        switch ((p)->kind) {                                                                                 \
-            FE_EACH_KIND(FE_LAUNCH_FULL_CASE, p, n, block_size, kernel, __VA_ARGS__)                         \
-        }                                                                                                    \
-    } while (0)
-#define FE_LAUNCH_FULL_CASE(KIND, name, ...) FE_FULL_##name(FE_LAUNCH_CASE, KIND, name, __VA_ARGS__)
 
 /* X(...) for the kinds and the precision that know Voce's law (fe_voce_has), otherwise nothing. The problem
  * refuses the other kinds, FE_FORCE_OPERATIONS the other precisions. */

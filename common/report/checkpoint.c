@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[8] = {'F', 'E', 'S', 'T', 'A', 'T', 'E', '2'};
+static const char magic[8] = {'F', 'E', 'S', 'T', 'A', 'T', 'E', '3'};
 _Static_assert(sizeof(fe_checkpoint_head) % 8 == 0, "arrays behind the head are aligned");
 
 fe_identity fe_identity_of(uint64_t problem, uint64_t mesh, int order, int tet_points)
@@ -27,7 +27,7 @@ void fe_identity_inputs(const fe_identity *identity, char text[FE_INPUT_HASH])
 
 /* --- arrays ------------------------------------------------------------------------------------------ */
 
-enum { N_ARRAY = 6 };
+enum { N_ARRAY = 7 };
 typedef struct array {
     void **data;
     size_t bytes;
@@ -42,7 +42,8 @@ static void list_arrays(fe_checkpoint *c, array list[N_ARRAY])
     list[2] = (array){(void **)&c->displacement, node}, list[3] = (array){(void **)&c->increment, node};
     list[4] =
         (array){(void **)&c->point, (size_t)h->n_yielded * (size_t)h->n_point * FE_N_STATE * sizeof(double)};
-    list[5] = (array){(void **)&c->flags, (size_t)h->n_elem};
+    list[5] = (array){(void **)&c->multiplier, (size_t)h->n_contact * sizeof(double)};
+    list[6] = (array){(void **)&c->flags, (size_t)h->n_elem};
 }
 
 static size_t padding(size_t bytes) { return (8 - bytes % 8) % 8; }
@@ -53,7 +54,7 @@ void fe_checkpoint_close(fe_checkpoint *c)
         free(c->memory);
     else
         free(c->factor), free(c->change), free(c->displacement), free(c->increment), free(c->flags),
-            free(c->point);
+            free(c->point), free(c->multiplier);
     *c = (fe_checkpoint){0};
 }
 
@@ -100,8 +101,8 @@ fe_status fe_checkpoint_write(const fe_checkpoint *c, const char *path)
 /* Whether all sizes are those of a file of n bytes; none can then overflow. */
 static int fits(const fe_checkpoint_head *h, size_t n)
 {
-    const int64_t size[] = {h->n_step, h->n_path, h->n_node, h->n_elem, h->n_yielded};
-    for (int i = 0; i < 5; i++)
+    const int64_t size[] = {h->n_step, h->n_path, h->n_node, h->n_elem, h->n_yielded, h->n_contact};
+    for (int i = 0; i < 6; i++)
         if (size[i] < 0 || (uint64_t)size[i] > n + (i == 0 ? INT32_MAX : 0)) return 0;
     return h->n_yielded <= h->n_elem && h->n_point >= 0 && h->n_point <= 8 && h->identity.version[63] == 0;
 }

@@ -26,6 +26,7 @@ typedef struct fe_checkpoint_head {
     fe_identity identity;
     int64_t n_step; /* accepted load steps; where it is 0, the sizes are, too */
     int64_t n_path, n_node, n_elem, n_point, n_yielded; /* n_point: of an element */
+    int64_t n_contact;                                  /* nodes of all entries of "contact" */
     uint64_t result_bytes, result_hash;                 /* the result up to these steps */
     int64_t first_field; /* the series has the steps from this one on, -1: none */
     int64_t precondition_asked, precondition;
@@ -37,6 +38,7 @@ typedef struct fe_checkpoint {
     fe_checkpoint_head head;
     double *factor, *change;          /* [n_path] load factors, and what the last increment added to them */
     double *displacement, *increment; /* [n_node][3] the same of displacements */
+    double *multiplier;               /* [n_contact] pressures, of one entry after the other */
     uint8_t *flags;                   /* [n_elem] FE_YIELDED, FE_SOFTENED */
     double *point; /* [n_yielded][n_point][FE_N_STATE] elements with FE_YIELDED, ascending */
     char *memory;  /* of all of them where they were read, else NULL: each has its own */

@@ -40,13 +40,15 @@ fe_step_result *fe_result_add_step(fe_result *r)
     s->factor = calloc(n_path + 1, sizeof *s->factor);
     s->probe = calloc(n_probe + 1, sizeof *s->probe);
     s->reaction = calloc(n_reaction + 1, sizeof *s->reaction);
-    if (s->factor && s->probe && s->reaction) {
+    s->contact = calloc((size_t)r->boundary->n_contact + 1, sizeof *s->contact);
+    if (s->factor && s->probe && s->reaction && s->contact) {
         r->n_step++;
         return s;
     }
     free(s->factor);
     free(s->probe);
     free(s->reaction);
+    free(s->contact);
     if (!r->n_step) free(r->step), r->step = NULL;
     return NULL;
 }
@@ -61,7 +63,7 @@ void fe_result_applied(const fe_result *r, const fe_step_result *s, double force
 
 static void close_step(fe_step_result *s)
 {
-    free(s->factor), free(s->probe), free(s->reaction), free(s->residual), free(s->taken);
+    free(s->factor), free(s->probe), free(s->reaction), free(s->residual), free(s->taken), free(s->contact);
 }
 
 double fe_increment_error(const fe_step_result *step)
@@ -159,6 +161,24 @@ static json_t *reactions_of(writer *w, const fe_result *r, const fe_step_result 
     return o;
 }
 
+/* A list, in the problem's order. */
+static json_t *contact_of(writer *w, const fe_result *r, const fe_step_result *s)
+{
+    json_t *list = json_array();
+    for (int k = 0; k < r->boundary->n_contact; k++) {
+        const fe_contact_result *contact = &s->contact[k];
+        json_t *o = json_object();
+        put(w, o, "group", text(r->problem->contact[k].group));
+        put(w, o, "force", numbers(3, contact->force));
+        put(w, o, "area", number(contact->area));
+        put(w, o, "nodes", integer(contact->closed));
+        put(w, o, "max_pressure", number(contact->max_pressure));
+        put(w, o, "max_overlap", number(contact->max_overlap));
+        if (json_array_append_new(list, o)) w->failed = 1;
+    }
+    return list;
+}
+
 /* A list, an entry for each linear solve of the step. */
 #define EACH_TAKEN(w, o, key, make, member)                                                                  \
     do {                                                                                                     \
@@ -168,7 +188,7 @@ static json_t *reactions_of(writer *w, const fe_result *r, const fe_step_result 
         put(w, o, key, list);                                                                                \
     } while (0)
 
-static json_t *newton_of(writer *w, const fe_step_result *s)
+static json_t *newton_of(writer *w, const fe_result *r, const fe_step_result *s)
 {
     json_t *o = json_object();
     put(w, o, "iterations", integer(s->newton_iterations));
@@ -179,6 +199,11 @@ static json_t *newton_of(writer *w, const fe_step_result *s)
     EACH_TAKEN(w, o, "krylov", integer, krylov_iterations);
     EACH_TAKEN(w, o, "krylov_residuals", number, krylov_residual);
     EACH_TAKEN(w, o, "orthogonality", number, orthogonality);
+    if (r->boundary->n_contact) {
+        EACH_TAKEN(w, o, "contact_nodes", integer, closed);
+        EACH_TAKEN(w, o, "contact_changes", integer, changed);
+        put(w, o, "augmentations", integer(s->augmentations));
+    }
     put(w, o, "substeps", integer(s->substeps));
     put(w, o, "extrapolated", integer(s->extrapolated));
     return o;
@@ -198,6 +223,7 @@ static json_t *step_of(writer *w, const fe_result *r, const fe_step_result *s)
     fe_result_applied(r, s, applied);
     put(w, o, "applied", numbers(3, applied));
     put(w, o, "total_reaction", numbers(3, s->total_reaction));
+    if (r->boundary->n_contact) put(w, o, "contact", contact_of(w, r, s));
     put(w, o, "max_peeq", number(s->max_peeq));
     put(w, o, "max_mises", number(s->max_mises));
     put(w, o, "elastic_energy", number(s->elastic_energy));
@@ -209,7 +235,7 @@ static json_t *step_of(writer *w, const fe_result *r, const fe_step_result *s)
     put(w, o, "max_gradient", number(s->max_gradient));
     put(w, o, "increment_error", number(fe_increment_error(s)));
     put(w, o, "small_strain", json_boolean(s->max_gradient <= fe_largest_gradient));
-    put(w, o, "newton", newton_of(w, s));
+    put(w, o, "newton", newton_of(w, r, s));
     put(w, o, "seconds", seconds);
     return o;
 }
@@ -223,7 +249,7 @@ static json_t *failed_of(writer *w, const fe_result *r)
     put(w, o, "factors", factors_of(w, r, r->failed));
     put(w, o, "carried", number(r->failed->carried));
     put(w, o, "carriable", number(r->failed->carriable));
-    put(w, o, "newton", newton_of(w, r->failed));
+    put(w, o, "newton", newton_of(w, r, r->failed));
     return o;
 }
 

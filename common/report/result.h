@@ -25,7 +25,15 @@ typedef struct fe_newton_record {
     double krylov_residual; /* of the linear solve, relative */
     double orthogonality;   /* its largest loss of orthogonality (krylov.h), NaN: not measured */
     int krylov_iterations;
+    int closed, changed; /* nodes in contact, and those that are so since the solve before or no longer */
 } fe_newton_record;
+
+/* Contact of one entry of the problem. */
+typedef struct fe_contact_result {
+    double force[3];                        /* of the obstacle on the body */
+    double area, max_pressure, max_overlap; /* of nodes in contact */
+    int64_t closed;                         /* how many these are */
+} fe_contact_result;
 
 /* Small strains are those of small displacement gradients: Green's strain differs by |grad u|² / 2, which is
  * 5 % of a strain of 0.1. Beyond it a step is said to have left their range. */
@@ -47,6 +55,8 @@ typedef struct fe_step_result {
     int64_t plastic_gp;
     int newton_iterations; /* linear solves of the step */
     int64_t krylov_iterations;
+    fe_contact_result *contact; /* [n_contact] */
+    int augmentations;          /* updates of its multipliers that asked for more iterations */
     int n_residual;
     double *residual; /* [n_residual] relative to the acceptance scale: where each increment begins, and
                          after each linear solve */

@@ -1,7 +1,7 @@
 /* A load step of the problem: its increment in one piece or in several, and what the step's record says of
  * the state that was reached. */
 #include "common/problem/state.h"
-#include "common/solver/solver.h"
+#include "common/solver/solver_contact.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +81,7 @@ static fe_status summarize(fe_solver *s, fe_step_result *record)
     record->norm_u = sqrt(square);
     FE_TRY(check_numbers(record, WIDTH, totals));
     FE_TRY(check_numbers(record, 2, (const double[]){square, record->max_abs_u}));
+    FE_TRY(fe_solver_contact_summarize(s, record));
     return sum_reactions(s, record);
 }
 
@@ -102,6 +103,7 @@ fe_status fe_solver_accept(fe_solver *s, const double *to)
 {
     fe_device *d = s->device;
     fe_problem_accept(&s->problem);
+    FE_TRY(fe_solver_contact_accept(s));
     for (int p = 0; p < s->boundary->n_path; p++) {
         s->accepted.change[p] = to[p] - s->accepted.factor[p];
         s->accepted.factor[p] = to[p];

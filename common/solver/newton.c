@@ -1,6 +1,7 @@
 /* Newton's method for one load increment: consistent tangent, forcing terms by Eisenstat and Walker, what is
  * tried where no direction was found. */
 #include "common/solver/newton.h"
+#include "common/solver/solver_contact.h"
 
 #include <stdio.h>
 
@@ -20,7 +21,9 @@ static double forcing_term(const fe_solver *s, fe_newton *state)
     const double enough = 0.3 * s->options->tolerance * s->forces.scale / state->norm;
     double forcing = fmax(0.9 * ratio * ratio, fmax(safeguard, enough));
     if (s->options->jacobian == FE_JACOBIAN_DIFFERENCE) forcing = fmax(forcing, difference_noise);
-    return state->forcing = fmin(forcing, fe_newton_most_forcing);
+    const double most =
+        fmin(fe_newton_most_forcing, fmax(enough, fe_newton_most_forcing / fe_solver_contact_scale(s)));
+    return state->forcing = fmin(forcing, most);
 }
 
 /* The step becomes Anderson's mixture, unless that goes up. */
@@ -118,12 +121,16 @@ static fe_status iterate(fe_solver *s, fe_step_result *record, fe_newton *state)
     FE_TRY(find_direction(s, record, state));
     FE_TRY(fe_newton_search_line(s, state, &length));
     FE_TRY(fe_newton_record_taken(record, state, length));
+    fe_newton_record_contact(s, record);
     FE_TRY(fe_newton_record_residual(s, record, state->norm));
     if (s->options->verbose && s->comm->rank == 0)
-        fprintf(stderr, "  iteration %d: residual %.3e, %d Krylov iterations%s, step length %.3g\n",
+        fprintf(stderr, "  iteration %d: residual %.3e, %d Krylov iterations%s, step length %.3g",
                 record->newton_iterations, record->residual[record->n_residual - 1], state->linear.iterations,
                 state->linear.converged ? "" : " (not converged)", length);
-    return FE_OK;
+    if (s->options->verbose && s->comm->rank == 0 && s->contact.n)
+        fprintf(stderr, ", %d nodes closed, %d changed", s->contact.closed, s->contact.changed);
+    if (s->options->verbose && s->comm->rank == 0) fputc('\n', stderr);
+    return fe_newton_follow_contact(s, state);
 }
 
 /* A residual of rounding errors does not fall. A tangent's falls by much more than a tenth in eight
@@ -154,12 +161,9 @@ static fe_status find_ending(fe_solver *s, const double *to, fe_newton *state, i
     return FE_OK;
 }
 
-static fe_status solve_increment(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state)
+/* Iterations until forces balance; first: those of the step before this increment. */
+static fe_status balance(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state, int first)
 {
-    FE_TRY(fe_solver_interrupted(s));
-    FE_TRY(fe_newton_predict(s, to, record, state));
-    if (s->options->anderson) fe_anderson_reset(s);
-    const int first = record->newton_iterations;
     while (!fe_newton_accepted(s, state->norm)) {
         FE_TRY(fe_solver_interrupted(s));
         if (!isfinite(state->norm) || !isfinite(s->forces.scale))
@@ -174,6 +178,20 @@ static fe_status solve_increment(fe_solver *s, const double *to, fe_step_result 
         if (ending != FE_ENDING_NONE) return fe_newton_ended(s, record, state, ending);
         FE_TRY(iterate(s, record, state));
     }
+    return FE_OK;
+}
+
+static fe_status solve_increment(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state)
+{
+    FE_TRY(fe_solver_interrupted(s));
+    FE_TRY(fe_newton_predict(s, to, record, state));
+    if (s->options->anderson) fe_anderson_reset(s);
+    const int first = record->newton_iterations;
+    int again = 1;
+    while (again) {
+        FE_TRY(balance(s, to, record, state, first));
+        FE_TRY(fe_newton_augment_contact(s, record, state, &again));
+    }
     s->forces.accepted = s->forces.scale;
     /* Trial state of the accepted displacement, with ghosts. */
     FE_TRY(fe_newton_linearize(s, FE_LINEARIZATION_ELASTIC, s->displacement));
@@ -185,7 +203,8 @@ fe_status fe_newton_step(fe_solver *s, const double *to, fe_step_result *record,
     fe_newton state = {.forcing = 1e-4,
                        .least_norm = INFINITY,
                        .carriable = NAN,
-                       .limit_possible = fe_case_has_limit(s->problem_file) && s->problem_file->n_load > 0};
+                       .limit_possible = fe_case_has_limit(s->problem_file) && s->problem_file->n_load > 0 &&
+                                         s->contact.n == 0 /* obstacles may hold what runs away */};
     const fe_status status = solve_increment(s, to, record, &state);
     *ending = state.ending, record->carriable = state.carriable;
     return status;

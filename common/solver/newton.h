@@ -88,4 +88,14 @@ static const double fe_newton_far = 1e8;
 /* Below this share of the largest force a residual that stands still does so for lack of digits. */
 static const double fe_newton_digits = 1e-6;
 
+/* With contact (newton_contact.c). */
+/* Forces balance: the augmented Lagrangian takes the pressures as its new multipliers. *again: forces then do
+ * not balance any more, so nodes were not where the obstacle has them. */
+fe_status fe_newton_augment_contact(fe_solver *s, fe_step_result *record, fe_newton *state, int *again);
+/* After an iteration: the same before forces balance, where the nodes that are closed have not
+ * changed in the last step. It saves iterations: the multipliers follow the displacement. */
+fe_status fe_newton_follow_contact(fe_solver *s, fe_newton *state);
+/* The step that was taken last, of its history. */
+void fe_newton_record_contact(const fe_solver *s, fe_step_result *record);
+
 #endif

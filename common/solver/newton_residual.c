@@ -1,6 +1,7 @@
 /* What Newton's method asks of a displacement: its residual, the forces that this is held against, the slope
  * of the incremental energy; and the tangent there. */
 #include "common/solver/newton.h"
+#include "common/solver/solver_contact.h"
 
 fe_status fe_products_add(fe_solver *s, fe_products *p, size_t n, const double *x, const double *y,
                           double *to)
@@ -69,7 +70,8 @@ fe_status fe_newton_linearize(fe_solver *s, fe_linearization mode, double *displ
     FE_TRY(fe_comm_exchange(s->comm, FE_HALO_NODES, displacement));
     FE_TRY(s->device->ops->phase(s->device, FE_PHASE_MATERIAL));
     s->moved.evaluations[FE_PHASE_MATERIAL]++;
-    return s->assembly->material(&s->problem, s->work, mode, displacement);
+    FE_TRY(s->assembly->material(&s->problem, s->work, mode, displacement));
+    return fe_solver_contact_linearize(s, displacement);
 }
 
 /* Newton's method makes do with a linear residual of this share, and asks for none that is larger. */

@@ -1,6 +1,6 @@
 /* What the solver asks of a variant: residual and Jacobian with ghosts refreshed and supports applied. */
 #include "common/problem/apply.h"
-#include "common/solver/solver.h"
+#include "common/solver/solver_contact.h"
 
 #include <float.h>
 #include <stdio.h>
@@ -21,8 +21,9 @@ static fe_status add_product(void *context, double *direction, double *y)
 {
     fe_solver *s = context;
     s->moved.evaluations[FE_PHASE_JACVEC]++;
-    return fe_apply_cleared(&s->problem, s->assembly, s->work, s->comm, s->assembly->jacvec, FE_PHASE_JACVEC,
-                            direction, y);
+    FE_TRY(fe_apply_cleared(&s->problem, s->assembly, s->work, s->comm, s->assembly->jacvec, FE_PHASE_JACVEC,
+                            direction, y));
+    return fe_solver_contact_product(s, direction, y);
 }
 /* A strategy that stores its result does not need it, and a difference is another product. */
 static int wants_clear(const fe_solver *s)
@@ -48,6 +49,7 @@ fe_status fe_solver_residual(fe_solver *s, double *displacement, double *r)
 {
     fe_device *d = s->device;
     FE_TRY(apply(s, s->assembly->residual, FE_PHASE_RESIDUAL, displacement, s->internal));
+    FE_TRY(fe_solver_contact_forces(s, displacement, s->internal));
     FE_TRY(d->ops->vector.add(d, s->n, s->external, -1.0, s->internal, r));
     FE_TRY(mask(s, r));
     return d->ops->phase(d, FE_PHASE_OTHER);
@@ -66,6 +68,7 @@ static fe_status apply_difference(fe_solver *s, double *direction, double *y)
     const double eps = square > 0.0 ? sqrt(DBL_EPSILON) * size / sqrt(square) : 1.0;
     FE_TRY(d->ops->vector.add(d, s->n, s->displacement, eps, direction, s->difference.perturbed));
     FE_TRY(apply(s, s->assembly->residual, FE_PHASE_JACVEC, s->difference.perturbed, y));
+    FE_TRY(fe_solver_contact_forces(s, s->difference.perturbed, y));
     FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->internal, y));
     return d->ops->vector.scale(d, s->n, 1.0 / eps, y);
 }
@@ -73,10 +76,12 @@ static fe_status apply_difference(fe_solver *s, double *direction, double *y)
 fe_status fe_solver_apply(void *context, double *direction, double *y)
 {
     fe_solver *s = context;
-    if (s->jacobian == FE_JACOBIAN_DIFFERENCE)
+    if (s->jacobian == FE_JACOBIAN_DIFFERENCE) {
         FE_TRY(apply_difference(s, direction, y));
-    else
+    } else {
         FE_TRY(apply(s, s->assembly->jacvec, FE_PHASE_JACVEC, direction, y));
+        FE_TRY(fe_solver_contact_product(s, direction, y));
+    }
     return mask(s, y);
 }
 
@@ -124,6 +129,7 @@ static fe_status build_blocks(fe_solver *s)
     FE_TRY(d->ops->memory.zero(d, 9 * (size_t)s->share->n_local * sizeof *s->preconditioner.blocks,
                                s->preconditioner.blocks));
     FE_TRY(s->assembly->diagonal(&s->problem, s->work, s->preconditioner.blocks));
+    FE_TRY(fe_solver_contact_diagonal(s, s->preconditioner.blocks));
     FE_TRY(d->ops->block.constrain(d, s->supports.n, s->supports.at, s->preconditioner.blocks));
     FE_TRY(d->ops->vector.largest(d, 9 * (size_t)n_owned, s->preconditioner.blocks, s->scalar));
     FE_TRY(fe_comm_largest(s->comm, d, 1, s->scalar));
@@ -240,7 +246,11 @@ fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double toleran
                                       : s->preconditioner.kind == FE_PRECONDITION_DIRECT       ? &direct
                                       : s->preconditioner.exact                                ? &exact
                                                                                                : &frozen;
-    if (precondition == &jacobi) FE_TRY(build_blocks(s));
+    fe_operator around;
+    if (precondition == &jacobi)
+        FE_TRY(build_blocks(s));
+    else
+        precondition = fe_solver_contact_around(s, precondition, &around);
     FE_TRY(s->device->ops->phase(s->device, FE_PHASE_ORTHOGONALIZATION));
     fe_status (*solve)(fe_krylov *, const fe_operator *, const fe_operator *, double *, double *, double, int,
                        fe_krylov_result *) = s->krylov.restart ? fe_gmres : fe_cg;

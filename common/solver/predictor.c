@@ -1,5 +1,6 @@
 /* How an increment begins: its load factors, and a displacement to iterate from. */
 #include "common/solver/newton.h"
+#include "common/solver/solver_contact.h"
 
 /* What Δfactor is times the last accepted one, where that is the same positive number for all paths; else 0:
  * the load has turned, or nothing is known. */
@@ -30,7 +31,7 @@ static fe_status apply_factors(fe_solver *s, const double *to, double ratio)
         FE_TRY(d->ops->vector.put(d, s->supports.by_path[p].n, s->supports.by_path[p].at, to[p],
                                   s->supports.by_path[p].value, s->displacement));
     }
-    return FE_OK;
+    return fe_solver_contact_begin(s, to);
 }
 
 static int supports_move(const fe_solver *s, const double *to)
@@ -89,7 +90,8 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *s
     if (move) FE_TRY(elastic_load(s, state, move, &norm));
     for (;;) {
         const char *better;
-        s->forces.accepted = fmax(s->forces.accepted, state->previous_norm);
+        /* where an obstacle has moved into nodes this is no force of the problem's size */
+        if (!s->contact.n) s->forces.accepted = fmax(s->forces.accepted, state->previous_norm);
         if (!isfinite(norm)) return fe_newton_not_finite(s, record, state);
         if (norm == 0.0) return fe_newton_evaluate(s, state, s->displacement);
         s->progress.iteration = record->newton_iterations + 1;
@@ -109,7 +111,9 @@ static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *s
     fe_newton_say_reduced(s, record, linear);
     FE_TRY(note_compliance(s, state));
     FE_TRY(s->device->ops->vector.copy(s->device, s->n, s->trial, s->displacement));
-    return fe_newton_record_taken(record, state, 1.0);
+    FE_TRY(fe_newton_record_taken(record, state, 1.0));
+    fe_newton_record_contact(s, record);
+    return FE_OK;
 }
 
 fe_status fe_newton_predict(fe_solver *s, const double *to, fe_step_result *record, fe_newton *state)
@@ -127,5 +131,7 @@ fe_status fe_newton_predict(fe_solver *s, const double *to, fe_step_result *reco
     }
     FE_TRY(elastic_step(s, record, state, supports_move(s, to)));
     state->norm = state->trial_norm;
+    if (s->contact.n)
+        state->previous_norm = fmin(state->previous_norm, s->forces.scale); /* see elastic_step */
     return fe_newton_record_residual(s, record, state->norm);
 }

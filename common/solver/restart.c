@@ -1,14 +1,19 @@
 /* The state of a run between two load steps: gathered from the ranks in the numbers of the mesh, and given
  * back to any number of them. */
 #include "common/solver/restart.h"
+#include "common/solver/solver_contact.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-fe_status fe_checkpoint_open(const fe_mesh *mesh, int kind, int n_path, fe_checkpoint *c)
+fe_status fe_checkpoint_open(const fe_mesh *mesh, int kind, int n_path, int n_contact, fe_checkpoint *c)
 {
-    c->head = (fe_checkpoint_head){
-        .n_path = n_path, .n_node = mesh->n_node, .n_elem = mesh->n_elem, .n_point = fe_points(kind)};
+    c->head = (fe_checkpoint_head){.n_path = n_path,
+                                   .n_node = mesh->n_node,
+                                   .n_elem = mesh->n_elem,
+                                   .n_point = fe_points(kind),
+                                   .n_contact = n_contact};
+    FE_ALLOCATE(c->multiplier, n_contact, "state to resume from");
     FE_ALLOCATE(c->factor, n_path, "state to resume from");
     FE_ALLOCATE(c->change, n_path, "state to resume from");
     FE_ALLOCATE(c->displacement, 3 * (size_t)mesh->n_node, "state to resume from");
@@ -135,6 +140,7 @@ static fe_status keep_with(fe_solver *s, room *r, fe_checkpoint *c)
     FE_TRY(open_room(s, r));
     FE_TRY(gather_vector(s, apart, s->accepted.displacement, r->numbers, c->displacement));
     FE_TRY(gather_vector(s, apart, s->accepted.increment, r->numbers, c->increment));
+    FE_TRY(fe_solver_contact_keep(s, c->multiplier));
     FE_TRY(gather_flags(s, apart, r, c->flags));
     FE_TRY(gather_points(s, apart, r, c));
     if (s->comm->rank == 0) keep_numbers(s, c);
@@ -199,6 +205,7 @@ static fe_status restore_with(fe_solver *s, room *r, const fe_checkpoint *c)
     FE_TRY(open_room(s, r));
     FE_TRY(restore_vector(s, c->displacement, r->numbers, s->accepted.displacement));
     FE_TRY(restore_vector(s, c->increment, r->numbers, s->accepted.increment));
+    FE_TRY(fe_solver_contact_restore(s, (int)c->head.n_contact, c->multiplier));
     FE_TRY(restore_points(s, c, r));
     return restore_numbers(s, c);
 }

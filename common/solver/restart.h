@@ -5,8 +5,9 @@
 #include "common/report/checkpoint.h"
 #include "common/solver/solver.h"
 
-/* Arrays for a state of a run on a mesh; what was allocated before a failure is closed with it. */
-fe_status fe_checkpoint_open(const fe_mesh *mesh, int kind, int n_path, fe_checkpoint *c);
+/* Arrays for a state of a run on a mesh with so many load paths and nodes in "contact"; what was allocated
+ * before a failure is closed with it. */
+fe_status fe_checkpoint_open(const fe_mesh *mesh, int kind, int n_path, int n_contact, fe_checkpoint *c);
 /* Every rank calls it once a load step is accepted. Ranks of one process share the arrays of c; rank 0's are
  * then whole, with the numbers of the head that come from the solver. */
 fe_status fe_solver_keep(fe_solver *s, fe_checkpoint *c);

@@ -1,6 +1,7 @@
 /* A run: ranks as threads or processes, each with its share; load steps. */
 #include "common/ranks/ranks.h"
 #include "common/solver/run_shared.h"
+#include "common/solver/solver_contact.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +94,7 @@ static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *shar
     FE_TRY(open_vectors(s));
     if (r->observer && r->observer->wants_fields) FE_TRY(open_output(s, r->observer->stress));
     FE_TRY(fe_solver_boundary(s));
+    FE_TRY(fe_solver_contact_open(s));
     start = fe_seconds();
     FE_TRY(fe_solver_open_preconditioner(s));
     FE_TRY(clock_setup(s, FE_SETUP_PRECONDITIONER, &start));
@@ -112,6 +114,7 @@ static fe_status start_over(fe_solver *s, fe_run *r)
     FE_TRY(fe_problem_reset(&s->problem));
     FE_TRY(d->ops->memory.zero(d, s->n_all * sizeof(double), s->accepted.displacement));
     FE_TRY(d->ops->memory.zero(d, s->n_all * sizeof(double), s->accepted.increment));
+    FE_TRY(fe_solver_contact_reset(s));
     memset(s->accepted.factor, 0, bytes), memset(s->accepted.change, 0, bytes);
     s->forces.accepted = s->forces.scale = s->forces.largest_load = s->plastic_work = s->forces.compliance =
         s->warned.gradient = s->warned.error = 0.0;
@@ -313,6 +316,7 @@ static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
     if (status != FE_OK) fe_comm_abort(comm, status); /* before recordings are forgotten */
     if (comm->stranded) return status; /* a thread that was abandoned may still read the halos */
     fe_krylov_close(&s.krylov);
+    fe_solver_contact_close(&s);
     free(s.supports.by_path), free(s.supports.moving), free(s.accepted.factor), free(s.accepted.change);
     free(s.load), free(s.reactions.at), free(s.reactions.n), free(s.preconditioner.landing);
     fe_share_close(share);

@@ -1,6 +1,7 @@
 /* What a run shows: results and fields that rank 0 hands to the observer after each accepted step. */
 #include "common/ranks/ranks.h"
 #include "common/solver/run_shared.h"
+#include "common/solver/solver_contact.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -17,7 +18,8 @@ typedef struct field {
     double **x;
     size_t n;
 } field;
-enum { N_TENSOR = FE_OUT_MISES / 6, N_FIELD = 4 + N_TENSOR + FE_N_OUT - FE_OUT_MISES };
+enum { N_TENSOR = FE_OUT_MISES / 6, N_CONTACT = 3 };
+enum { N_FIELD = 4 + N_TENSOR + FE_N_OUT - FE_OUT_MISES + N_CONTACT };
 
 /* Returns how many there are. */
 static int list_fields(fe_run *r, field list[N_FIELD])
@@ -31,6 +33,8 @@ static int list_fields(fe_run *r, field list[N_FIELD])
     if (stress >= FE_STRESS_AT_NODES) list[n++] = (field){&r->nodal_stress, 6 * n_node};
     if (stress >= FE_STRESS_OF_POINTS)
         list[n++] = (field){&r->point_stress, 6 * (size_t)fe_points(fe_run_kind(r)) * n_elem};
+    if (!r->boundary->n_contact) return n;
+    for (int k = 0; k < N_CONTACT; k++) list[n++] = (field){&r->contact[k], n_node};
     return n;
 }
 
@@ -38,7 +42,8 @@ fe_status fe_run_fields_open(fe_run *r)
 {
     field list[N_FIELD];
     if (r->observer && r->observer->keep)
-        FE_TRY(fe_checkpoint_open(r->mesh, fe_run_kind(r), r->boundary->n_path, &r->kept));
+        FE_TRY(fe_checkpoint_open(r->mesh, fe_run_kind(r), r->boundary->n_path, fe_contact_count(r->boundary),
+                                  &r->kept));
     if (!r->observer || !r->observer->wants_fields) return FE_OK;
     const int n_field = list_fields(r, list);
     for (int f = 0; f < n_field; f++) FE_ALLOCATE(*list[f].x, list[f].n, "output fields");
@@ -120,7 +125,8 @@ static fe_status gather_own(fe_solver *s, fe_run *r, double *landing)
         FE_TRY(fe_node_stress(&s->problem, s->output.points, s->output.nodal));
         FE_TRY(gather_nodes(s, 6, s->output.nodal, landing, r->nodal_stress));
     }
-    return r->point_stress ? gather_points(s, r, landing) : FE_OK;
+    if (r->point_stress) FE_TRY(gather_points(s, r, landing));
+    return fe_solver_contact_fields(s, r->contact[0], r->contact[1], r->contact[2]);
 }
 
 /* This rank's entries of the mesh's field arrays. */
@@ -194,6 +200,7 @@ fe_status fe_run_observe(fe_solver *s, fe_run *r, const fe_step_result *record)
                             .strain = r->tensors[FE_OUT_STRAIN / 6],
                             .point_stress = r->point_stress,
                             .n_point = fe_points(fe_run_kind(r)),
+                            .contact = {r->contact[0], r->contact[1], r->contact[2]},
                             .von_mises = r->element_fields[FE_OUT_MISES],
                             .von_mises_max = r->element_fields[FE_OUT_MISES_MAX],
                             .peeq = r->element_fields[FE_OUT_PEEQ],

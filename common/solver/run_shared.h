@@ -30,6 +30,7 @@ typedef struct fe_run {
     double *displacement, *reaction_force;
     double *element_fields[FE_N_OUT], *tensors[3]; /* by FE_OUT_…; the first fields are those of tensors */
     double *nodal_stress, *point_stress;           /* where the observer wants them */
+    double *contact[3];                            /* fe_fields.contact */
     int *element_rank;                             /* lowest owner of a corner */
     fe_checkpoint kept;                            /* where the observer wants it */
 } fe_run;

@@ -2,6 +2,7 @@
 #ifndef FE_SOLVER_H
 #define FE_SOLVER_H
 
+#include "common/contact/contact.h"
 #include "common/multigrid/multigrid.h"
 #include "common/solver/direct.h"
 #include "common/solver/run.h"
@@ -13,6 +14,17 @@ typedef struct fe_fixed {
     int *at;
     double *value;
 } fe_fixed;
+
+/* Contact (solver_contact.h); n 0: there is none. */
+typedef struct fe_contact {
+    int n;
+    fe_contact_list *list; /* [n] by entry of the problem */
+    const fe_contact_operations *ops;
+    double *ones;             /* [most nodes of a list] */
+    double *projected;        /* [length] what a preconditioner sees of a residual, */
+    const fe_operator *inner; /* and that preconditioner */
+    int closed, changed;      /* nodes of all ranks, at the last linearization */
+} fe_contact;
 
 typedef struct fe_anderson {
     int depth, filled, next;
@@ -102,6 +114,7 @@ typedef struct fe_solver {
     fe_supports supports;
     double **load; /* [n_path] resident nodal loads, NULL where none */
     fe_reactions reactions;
+    fe_contact contact;
 
     fe_accepted accepted;
     double *displacement; /* Newton's iterate */

@@ -136,6 +136,21 @@ class Deciding(unittest.TestCase):
         self.assertIn("fails (1 of 2 points hold, one process); 0.500 times at tet4 jacvec", claims.describe(v))
         self.assertEqual(claims.sentence(v.claim, [v]), "B is 0.500 to 2.00 times as fast.")
 
+    def test_a_gpu_is_compared_with_a_host_that_the_sentence_names(self):
+        text = CLAIM.replace('of = {variant = "b"}', 'of = {backend = "cuda"}\nfree = ["threads"]')
+        text = text.replace('over = {variant = "a"}', 'over = {backend = "host"}')
+        with self.assertRaisesRegex(rows.Fault, "no {host}"):
+            self.claim(text)
+        claim = self.claim(text.replace("as fast.", "as fast ({host})."))
+        self.assertEqual(claims.sentence(claim, []), "B is … times as fast (…). (Not measured.)")
+        host = ROW.replace('"CPU, fast",1,2,', "Some(R) CPU Processor,1,16,").replace("hex8", "tet4")
+        gpu = ROW.replace('host,"CPU, fast"', "cuda,NVIDIA H100").replace("1e-5,9e-6", "1e-6,9e-6")
+        run = self.run_of("r", ("patch", 1e-5))
+        with open(run / "kernels.csv", "a") as file:
+            file.writelines(of_process(row, 1) + "\n" for row in (gpu, host, gpu.replace("hex8", "tet4")))
+        self.assertEqual(claims.sentence(claim, [self.decided(run, claim=claim)]),
+                         "B is 10.0 times as fast (CPU, fast, 2 threads, and Some CPU, 16 threads).")
+
     def test_a_list_is_a_ratio_for_each(self):
         claim = self.claim(CLAIM.replace('over = {variant = "a"}', 'over = {variant = ["a", "c"]}'))
         v = self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5), ("c", 2.0)), claim=claim)

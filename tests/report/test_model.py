@@ -149,6 +149,7 @@ class Words(unittest.TestCase):
             ("irregular", "irregular", False),
             ("bracket_hex8_coarse-refined3", "bracket", False),
             ("box45-distorted-materials4", "box, four materials", False),
+            ("box45-distorted-contact0.01", "box, 1 % of the nodes in contact", False),
         ):
             self.assertEqual(cases.mesh_of(case), cases.Mesh(said, cube), case)
 

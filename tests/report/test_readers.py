@@ -33,7 +33,8 @@ class Readers(unittest.TestCase):
         self.assertTrue(self.reads("four_gpus_small", points.Scaling("cuda", "hex8", "300000", ranks=4)))
         self.assertTrue(self.reads("communication_large", points.Scaling("cuda", "hex8", "50000000", ranks=2)))
         self.assertFalse(self.reads("communication_large", points.Scaling("cuda", "hex8", "50000000", ranks=1)))
-        self.assertFalse(self.reads("newton_iteration", points.Solves("cuda", "hex8", "stretched46", "multigrid")))
+        self.assertTrue(self.reads("newton_iteration", points.Solves("cuda", "hex8", "stretched46", "multigrid")))
+        self.assertFalse(self.reads("newton_iteration", points.Solves("cuda", "hex8", "stretched46", "block-jacobi")))
         box = points.Kernels("cuda", "hex8", "6400000")
         self.assertEqual([self.reads("energy_over_matrix", box, energy) for energy in (False, True)], [False, True])
 
@@ -54,6 +55,8 @@ class Readers(unittest.TestCase):
         known = {str(row["case"]) for path in pathlib.Path("results").glob("*/*/solves.csv") for row in rows.read(path)}
         for size in ("bending64", "stretched46", "bracket", "bracket_linear"):
             self.assertIn(readers.case_of(points.Solves("cuda", "hex8", size)), known)
+        irregular = points.Solves("cuda", "tet4", "stretched@300000", "multigrid")
+        self.assertEqual(readers.case_of(irregular), "irregular300000-stretched-steps")
 
     def test_claims_without_commands_are_read_by_none(self):
         _, tasks, _ = readers.paper()

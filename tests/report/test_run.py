@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import dataclasses
 import io
 import os
 import pathlib
@@ -15,7 +16,7 @@ import unittest
 import unittest.mock
 
 from report import model, rows
-from runner import costs, experiments, launch, points, run, studies
+from runner import costs, experiments, here, launch, points, run, studies
 from runner.here import Failure
 
 KERNELS = """#!/bin/sh
@@ -54,6 +55,9 @@ class Simulated:
             self.time += limit
             return None
         self.time += seconds
+        if "-o" in command:  # of a program that makes a mesh
+            pathlib.Path(command[command.index("-o") + 1]).write_text("")
+            return 0
         written = [word.partition("=")[2] for word in command if word.startswith("--fe_rows=")]
         target = pathlib.Path(written[0] if written else command[command.index("--rows") + 1])
         target.write_text(f"{ROWS}\n{ROW}\n")
@@ -199,6 +203,16 @@ class List(Folder):
         names = self.names(SOLVES_host="0", RANKS_host="0", MESHES_host="0")
         self.assertFalse([n for n in names if n.startswith(("solves", "scaling"))])
         self.assertFalse([n for n in names if "irregular@100000" in n])
+
+    def test_a_gpu_is_compared_with_all_cores_of_a_large_host(self):
+        self.build(gpus=1)
+        machine = run.find_here
+        for cores, backends in ((15, {"cuda"}), (16, {"cuda", "host"})):
+            with unittest.mock.patch.object(run, "find_here", lambda *a: (machine(*a)[0], cores)):
+                tasks = self.make(EXPERIMENTS="socket").tasks
+            self.assertEqual({t.point.backend for t in tasks}, backends)
+            self.assertEqual({t.point.size for t in tasks}, {"6400000"})
+            self.assertTrue(all(t.point.backend != "host" or t.passed_in == "host" for t in tasks))
 
     def test_no_point_stands_there_twice(self):
         self.build(gpus=4)
@@ -469,6 +483,21 @@ class Starting(unittest.TestCase):
                 time.sleep(0.05)
             else:
                 self.fail("it goes on")
+
+    def test_a_peer_needs_a_petsc_or_a_hypre_that_works_there(self):
+        said = "febench abc\nCUDA: 13.0\nPETSc: 3.24.2\ngamg: host, cuda\nboomeramg: cuda\n"
+        self.assertEqual(here.peers_of(said), {("gamg", "host"), ("gamg", "cuda"), ("boomeramg", "cuda")})
+        self.assertEqual(here.peers_of("febench abc\nCUDA: 13.0\n"), frozenset())
+        programs = {"kernels": pathlib.Path("kernels"), "peers": pathlib.Path("peers")}
+        built = points.Here(programs, pathlib.Path(), (), (), {"cuda": 1, "host": 2}, peers=here.peers_of(said))
+        needs = {(name, backend): points.Peers(backend, "hex8", "bending32", name).needs(built)
+                 for name in ("gamg", "boomeramg") for backend in ("host", "cuda")}
+        self.assertEqual({key: text for key, text in needs.items() if text},
+                         {("boomeramg", "host"): "hypre without CUDA"})
+        other = dataclasses.replace(built, peers=frozenset({("gamg", "host")}))
+        self.assertEqual(points.Peers("cuda", "hex8", "bending32", "gamg").needs(other), "PETSc with CUDA")
+        self.assertIn("--backend cuda", " ".join(points.Peers("cuda", "hex8", "bending32", "gamg").command(
+            built, points.Process(1, 7, ("petsc_gamg",)), points.Files(pathlib.Path("a.rows.part")))))
 
     def test_words_of_a_special_point_are_flags(self):
         here = points.Here({"kernels": pathlib.Path("kernels")}, pathlib.Path(), ("patch",), (), {"cuda": 1})

@@ -4,19 +4,10 @@
 
 enum { SLICE = 32, BLOCK_SIZE = 128 };
 
-static fe_status setup(fe_problem *p, void **work)
-{
-    FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_bsr", work));
-    return bsr_open(p, BSR_WARP, FE_PRECISION, (bsr_matrix *)*work);
-}
-
-/* Only in single precision. */
+static fe_status setup(fe_problem *p, void **work) { return bsr_set_up(p, BSR_WARP, FE_PRECISION, work); }
 static fe_status setup_from(fe_problem *p, void *in_double, void **work)
 {
-    FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_bsr", work));
-    bsr_matrix *matrix = (bsr_matrix *)*work;
-    FE_TRY(bsr_open_elastic(p, BSR_WARP, (const bsr_matrix *)in_double, matrix));
-    return FE_PRECISE(bsr_elastic_cuda)(p, matrix);
+    return bsr_set_up_from(p, BSR_WARP, in_double, FE_PRECISE(bsr_elastic_cuda), work);
 }
 
 /* Blocks are read once and bypass the cache, which is kept for `direction`. In mixed precision the product

@@ -6,18 +6,10 @@
 
 enum { SLICE = BSR_LINE_ROWS, VECTORS = SLICE / FE_LANES };
 
-static fe_status setup(fe_problem *p, void **work)
-{
-    FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_bsr", work));
-    return bsr_open(p, BSR_LINE, FE_PRECISION, *work);
-}
-
-/* Only in single precision. */
+static fe_status setup(fe_problem *p, void **work) { return bsr_set_up(p, BSR_LINE, FE_PRECISION, work); }
 static fe_status setup_from(fe_problem *p, void *in_double, void **work)
 {
-    FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_bsr", work));
-    FE_TRY(bsr_open_elastic(p, BSR_LINE, in_double, *work));
-    return FE_PRECISE(bsr_elastic_host)(p, *work);
+    return bsr_set_up_from(p, BSR_LINE, in_double, FE_PRECISE(bsr_elastic_host), work);
 }
 
 /* In mixed precision the product with differences from the row's own value, which are taken before they are

@@ -201,6 +201,20 @@ fe_status bsr_open_elastic(fe_problem *p, bsr_form form, const bsr_matrix *in_do
     return FE_OK;
 }
 
+fe_status bsr_set_up(fe_problem *p, bsr_form form, int precision, void **work)
+{
+    FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "matrix", work));
+    return bsr_open(p, form, precision, *work);
+}
+
+fe_status bsr_set_up_from(fe_problem *p, bsr_form form, const void *in_double,
+                          fe_status (*elastic)(const fe_problem *p, const bsr_matrix *matrix), void **work)
+{
+    FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "matrix", work));
+    FE_TRY(bsr_open_elastic(p, form, in_double, *work));
+    return elastic(p, *work);
+}
+
 fe_status bsr_without_plasticity(const fe_problem *p, int precision, fe_problem *elastic)
 {
     uint8_t *flags;

@@ -68,6 +68,11 @@ fe_status bsr_open(fe_problem *p, bsr_form form, int precision, bsr_matrix *matr
 fe_status bsr_open_elastic(fe_problem *p, bsr_form form, const bsr_matrix *in_double, bsr_matrix *matrix);
 fe_status FE_PRECISE(bsr_elastic_host)(const fe_problem *p, const bsr_matrix *matrix);
 fe_status FE_PRECISE(bsr_elastic_cuda)(const fe_problem *p, const bsr_matrix *matrix);
+/* Both set-ups of a table whose work is a bsr_matrix alone; `elastic` is bsr_elastic_host or
+ * bsr_elastic_cuda. */
+fe_status bsr_set_up(fe_problem *p, bsr_form form, int precision, void **work);
+fe_status bsr_set_up_from(fe_problem *p, bsr_form form, const void *in_double,
+                          fe_status (*elastic)(const fe_problem *p, const bsr_matrix *matrix), void **work);
 /* The problem in a precision, as if no element had yielded. Its flags, which are those of both states, are to
  * be released. */
 fe_status bsr_without_plasticity(const fe_problem *p, int precision, fe_problem *elastic);

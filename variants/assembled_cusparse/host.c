@@ -5,30 +5,15 @@
 /* cuSPARSE has no product of a matrix of floats with vectors of doubles: there is no mixed precision. */
 #if FE_PRECISION != FE_MIXED
 
-static fe_status setup(fe_problem *p, void **work)
-{
-    FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_cusparse", work));
-    return bsr_open(p, BSR_PLAIN, FE_PRECISION, *work);
-}
-
-static fe_status setup_csr(fe_problem *p, void **work)
-{
-    FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_csr", work));
-    return bsr_open(p, BSR_CSR, FE_PRECISION, *work);
-}
-
+static fe_status setup(fe_problem *p, void **work) { return bsr_set_up(p, BSR_PLAIN, FE_PRECISION, work); }
 static fe_status setup_from(fe_problem *p, void *in_double, void **work)
 {
-    FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_cusparse", work));
-    FE_TRY(bsr_open_elastic(p, BSR_PLAIN, in_double, *work));
-    return FE_PRECISE(bsr_elastic_host)(p, *work);
+    return bsr_set_up_from(p, BSR_PLAIN, in_double, FE_PRECISE(bsr_elastic_host), work);
 }
-
+static fe_status setup_csr(fe_problem *p, void **work) { return bsr_set_up(p, BSR_CSR, FE_PRECISION, work); }
 static fe_status setup_csr_from(fe_problem *p, void *in_double, void **work)
 {
-    FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_csr", work));
-    FE_TRY(bsr_open_elastic(p, BSR_CSR, in_double, *work));
-    return FE_PRECISE(bsr_elastic_host)(p, *work);
+    return bsr_set_up_from(p, BSR_CSR, in_double, FE_PRECISE(bsr_elastic_host), work);
 }
 
 static void row_product(const bsr_rows *r, int i, const fe_number *direction, fe_number *y)

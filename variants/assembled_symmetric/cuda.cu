@@ -1,6 +1,7 @@
 /* assembled_symmetric on the device: one block row per thread, slices of a warp. A block off the diagonal is
  * read once and serves two rows: its own, whose sum is in registers, and that of its column, to which its
  * transposed product is added atomically. */
+#include "common/physics/lanes.h"
 #include "common/problem/kernels.h"
 #include "variants/assembled_bsr/matrix.h"
 
@@ -8,28 +9,24 @@ enum { SLICE = 32, BLOCK_SIZE = 128 };
 
 static fe_status setup(fe_problem *p, void **work)
 {
-    FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_symmetric", work));
-    return bsr_open(p, BSR_UPPER_WARP, FE_PRECISION, (bsr_matrix *)*work);
+    return bsr_set_up(p, BSR_UPPER_WARP, FE_PRECISION, work);
 }
-
-/* Only in single precision. */
 static fe_status setup_from(fe_problem *p, void *in_double, void **work)
 {
-    FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_symmetric", work));
-    bsr_matrix *matrix = (bsr_matrix *)*work;
-    FE_TRY(bsr_open_elastic(p, BSR_UPPER_WARP, (const bsr_matrix *)in_double, matrix));
-    return FE_PRECISE(bsr_elastic_cuda)(p, matrix);
+    return bsr_set_up_from(p, BSR_UPPER_WARP, in_double, FE_PRECISE(bsr_elastic_cuda), work);
 }
 
-/* In mixed precision both products are those with differences, taken before they are rounded: a translation
- * gives no force. Rows of ghosts are another rank's, which has their blocks. */
+/* Row i, called by all lanes of its slice; those past the last row only help to add. In mixed precision both
+ * products are those with differences, taken before they are rounded: a translation gives no force. Rows of
+ * ghosts are another rank's, which has their blocks. */
 FE_BODY void row_product(const bsr_rows *r, int n_owned, int i, const fe_number *__restrict__ direction,
                          fe_number *y)
 {
-    const int node = r->node[i], first = r->first[i / SLICE], end = r->first[i / SLICE + 1];
-    const int *__restrict__ column = r->column + (size_t)first * SLICE + i % SLICE;
-    const fe_scalar *__restrict__ value = r->value + 9 * (size_t)first * SLICE + i % SLICE;
-    const bool from = FE_PRECISION == FE_MIXED;
+    const int slice = i / SLICE, lane = i % SLICE;
+    const bool from = FE_PRECISION == FE_MIXED, lasting = i < r->n_row;
+    const int node = r->node[lasting ? i : r->n_row - 1], first = r->first[slice], end = r->first[slice + 1];
+    const int *__restrict__ column = r->column + (size_t)first * SLICE + lane;
+    const fe_scalar *__restrict__ value = r->value + 9 * (size_t)first * SLICE + lane;
     fe_real own[3], sum[3] = {0.0f, 0.0f, 0.0f};
     fe_read3(direction, node, own);
 #pragma unroll 2
@@ -47,10 +44,10 @@ FE_BODY void row_product(const bsr_rows *r, int n_owned, int i, const fe_number 
             const fe_real a = from ? -x[0] : own[0], b = from ? -x[1] : own[1], c = from ? -x[2] : own[2];
             back[k] = K[k] * a + K[3 + k] * b + K[6 + k] * c;
         }
-        if (j != node && j < n_owned) fe_atomic_add3(y + 3 * (size_t)j, back);
+        fe_add3_together(y, lasting && j != node && j < n_owned ? j : -1, back);
         column += SLICE, value += 9 * SLICE;
     }
-    fe_atomic_add3(y + 3 * (size_t)node, sum);
+    fe_add3_together(y, lasting ? node : -1, sum);
 }
 
 static __global__ void __launch_bounds__(BLOCK_SIZE)
@@ -58,7 +55,7 @@ static __global__ void __launch_bounds__(BLOCK_SIZE)
                                 fe_number *y)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < r.n_row) row_product(&r, n_owned, i, direction, y);
+    if (i / SLICE * SLICE < r.n_row) row_product(&r, n_owned, i, direction, y);
 }
 
 static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const void *direction, void *y)

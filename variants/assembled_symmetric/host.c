@@ -7,16 +7,11 @@ enum { SLICE = BSR_LINE_ROWS };
 
 static fe_status setup(fe_problem *p, void **work)
 {
-    FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_symmetric", work));
-    return bsr_open(p, BSR_UPPER_LINE, FE_PRECISION, *work);
+    return bsr_set_up(p, BSR_UPPER_LINE, FE_PRECISION, work);
 }
-
-/* Only in single precision. */
 static fe_status setup_from(fe_problem *p, void *in_double, void **work)
 {
-    FE_TRY(fe_device_keep(p->device, sizeof(bsr_matrix), "assembled_symmetric", work));
-    FE_TRY(bsr_open_elastic(p, BSR_UPPER_LINE, in_double, *work));
-    return FE_PRECISE(bsr_elastic_host)(p, *work);
+    return bsr_set_up_from(p, BSR_UPPER_LINE, in_double, FE_PRECISE(bsr_elastic_host), work);
 }
 
 /* Rows [first, first + FE_LANES) of the matrix, `active` of them; the last one repeated. */

@@ -1,5 +1,6 @@
 /* element_color on the device: one launch per colour of blocks, one block of elements per thread block. */
 #define FE_CHAINED (color > 0)
+#include "common/physics/plane.h"
 #include "common/problem/kernels.h"
 #include "variants/element_color/assembly.h"
 
@@ -38,46 +39,6 @@ FE_BODY fe_real read_number(const fe_number *row, int node, int from, int c)
     return (fe_real)(FE_PRECISION == FE_MIXED ? row[3 * node + c] - row[3 * from + c] : row[3 * node + c]);
 }
 
-/* Forces on corners 4k … 4k + 3 of a Hex8, of which the thread computes the points of plane k, and its
- * neighbour those of the other plane. The position of the plane is a variable, so both read the same corners
- * at the same time. */
-FE_BODY void plane_forces(int op, const fe_view *m, int e, int k, fe_real x[8][3], fe_real u[8][3],
-                          fe_real force[8][3])
-{
-    const fe_element element = fe_element_open(m, e, 0);
-    const fe_scalar position = fe_gauss(k), weight = fe_weight(FE_HEX8);
-    fe_plane gx[3], gu[3], t[3];
-    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
-        const fe_real xc[8] = {x[0][c], x[1][c], x[2][c], x[3][c], x[4][c], x[5][c], x[6][c], x[7][c]},
-                      uc[8] = {u[0][c], u[1][c], u[2][c], u[3][c], u[4][c], u[5][c], u[6][c], u[7][c]};
-        fe_plane_gradient(xc, position, &gx[c]);
-        fe_plane_gradient(uc, position, &gu[c]);
-    }
-    fe_gradient_start(FE_HEX8, t);
-    FE_UNROLL_FOR (int q = 0; q < 4; q++) {
-        fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
-        fe_gradient_at(FE_HEX8, x, gx, 0, q, J);
-        fe_gradient_at(FE_HEX8, u, gu, 0, q, G);
-        fe_point_stress(FE_HEX8, op, 1.0f, m, element, q + 4 * k, J, G, A, stress);
-        fe_gradient_open(FE_HEX8, t, q, P);
-        fe_point_force(stress, A, P);
-        fe_gradient_close(FE_HEX8, P, 0, q, t, force);
-    }
-    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
-        fe_real here[4], rise[4], modes[4], corner[4];
-        fe_plane_modes(&t[c], here, rise);
-        FE_UNROLL_FOR (int i = 0; i < 4; i++) {
-            const fe_scalar both = 0.5f * weight * fe_mode_scale(i, 0),
-                            up = 0.25f * weight * fe_mode_scale(i, 1);
-            fe_real mine = (k ? up : -up) * rise[i], theirs = -mine;
-            if (i) mine += FE_NEAR * both * here[i], theirs = both * here[i] - mine;
-            modes[i] = mine + __shfl_xor_sync(~0u, theirs, 1);
-        }
-        fe_face_of_modes(modes, corner);
-        FE_UNROLL_FOR (int b = 0; b < 4; b++) force[b][c] = corner[b];
-    }
-}
-
 /* Forces on the corners of an element, or of plane k of a Hex8 that has two threads. */
 template <int kind>
 FE_BODY void element_forces(int op, const fe_view *m, int e, int k, const int node[8],
@@ -89,10 +50,17 @@ FE_BODY void element_forces(int op, const fe_view *m, int e, int k, const int no
             x[b][c] = read_number(s->row[0], node[b], node[0], c);
             u[b][c] = read_number(s->row[1], node[b], node[0], c);
         }
-    if (TEAM(kind) == 2)
-        plane_forces(op, m, e, k, x, u, force);
-    else
+    if (TEAM(kind) == 2) {
+        const fe_element element = fe_element_open(m, e, 0);
+        fe_plane_forces(
+            k, x, u,
+            [&](int q, fe_real J[3][3], fe_real G[3][3], fe_real A[3][3], fe_real stress[6]) {
+                fe_point_stress(FE_HEX8, op, 1.0f, m, element, q + 4 * k, J, G, A, stress);
+            },
+            force);
+    } else {
         fe_element_forces(kind, op, m, fe_element_open(m, e, fe_no_turn()), x, u, force);
+    }
 }
 
 /* Sets n numbers of a row of sums to zero. */

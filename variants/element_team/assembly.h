@@ -98,36 +98,19 @@ FE_BODY void element_team_hex8(int held, int op, const fe_view *m, fe_element e,
     element_team_scatter(held, P, force);
 }
 
-/* y[node] += f of the first `active` lanes. On the device the warp's 96 numbers go out in three rounds of 32
- * that follow each other in memory, a node's components side by side: number k = 32 i + lane of round i is
- * component k % 3 of lane k / 3. */
+/* y[node] += f of the first `active` lanes. */
 enum { TOGETHER = 1 };
+FE_BODY void element_team_add(fe_number *y, fe_index node, int active, int contended, const fe_real f[3])
+{
 #ifdef __CUDACC__
-FE_BODY void element_team_add(fe_number *y, fe_index node, int active, int contended, const fe_real f[3])
-{
-    const int lane = fe_lane();
-    fe_real sent[3];
-    if (TOGETHER) {
-        FE_UNROLL_FOR (int c = 0; c < 3; c++) {
-            const int round = (2 * c + lane) % 3; /* in which component c of a lane arrives here */
-            sent[c] = __shfl_sync(0xffffffffu, f[c], (FE_WARP * round + lane - c) / 3);
-        }
-        FE_UNROLL_FOR (int i = 0; i < 3; i++) {
-            const int k = FE_WARP * i + lane, c = k % 3;
-            const int to = __shfl_sync(0xffffffffu, node, k / 3);
-            if (k / 3 < active)
-                atomicAdd(y + 3 * (size_t)to + c, (fe_number)(c == 0 ? sent[0] : c == 1 ? sent[1] : sent[2]));
-        }
-    } else if (lane < active) {
+    if (TOGETHER)
+        fe_add3_together(y, fe_lane() < active ? node : -1, f);
+    else if (fe_lane() < active)
         fe_add3(y, node, 1, contended, f);
-    }
-}
 #else
-FE_BODY void element_team_add(fe_number *y, fe_index node, int active, int contended, const fe_real f[3])
-{
     fe_add3(y, node, active, contended, f);
-}
 #endif
+}
 
 /* y[node] += corner forces of the elements first, first + 1, … < last of one warp. */
 FE_BODY void element_team_forces(int kind, int op, const fe_view *m, int first, int last, int contended,

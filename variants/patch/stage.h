@@ -1,5 +1,5 @@
-/* What a thread block of `patch` copies to shared memory: records and input values of the next patches, and
- * point data. */
+/* What a thread block of `patch` copies to shared memory, and how it is laid out there: records and input
+ * values of the next patches, point data, and forces on corners. */
 #ifndef PATCH_STAGE_H
 #define PATCH_STAGE_H
 
@@ -286,6 +286,24 @@ FE_BODY void patch_point_stress(int kind, int op, fe_scalar weight, const fe_vie
         FE_UNROLL_FOR (int c = 0; c < FE_N_TANGENT; c++) number[c] = tangent[c * apart];
         fe_tangent_stress(&material, weight * inverse, number, strain, stress);
     }
+}
+
+/* Nodes of a slot in the patch. */
+FE_BODY void patch_slot_nodes(const char *conn, int slot, fe_index node[8])
+{
+    const int fours = PATCH_WIDTH / 4;
+    FE_UNROLL_FOR (int i = 0; i < fours; i++) {
+        const uint2 four = ((const uint2 *)conn)[fours * slot + i];
+        node[4 * i] = four.x & 0xffff, node[4 * i + 1] = four.x >> 16;
+        node[4 * i + 2] = four.y & 0xffff, node[4 * i + 3] = four.y >> 16;
+    }
+}
+
+/* Component by component: the force of a slot's elements on its node number `node`. */
+FE_BODY void patch_keep_force(int kind, const patch_here *p, int slot, int node, const fe_real y[3])
+{
+    const int row = patch_form_of(kind).row;
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) p->force[(3 * node + c) * row + slot] = y[c];
 }
 
 #endif

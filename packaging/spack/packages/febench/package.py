@@ -27,6 +27,7 @@ class Febench(MakefilePackage, CudaPackage):
     variant("metis", default=True, description="partitions by METIS")
     variant("nccl", default=True, when="+cuda", description="several GPUs")
     variant("benchmark", default=True, description="the program kernels")
+    variant("petsc", default=False, when="+mpi", description="the program peers: PETSc and hypre, with +cuda on GPUs")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
@@ -42,6 +43,10 @@ class Febench(MakefilePackage, CudaPackage):
     depends_on("mpi", when="+mpi")
     depends_on("metis@5:", when="+metis")
     depends_on("benchmark@1.6:", when="+benchmark")
+    depends_on("petsc+mpi+hypre", when="+petsc")
+    for arch in CudaPackage.cuda_arch_values:
+        depends_on(f"petsc+cuda cuda_arch={arch}", when=f"+petsc+cuda cuda_arch={arch}")
+        depends_on(f"hypre+cuda cuda_arch={arch}", when=f"+petsc+cuda cuda_arch={arch}")
     depends_on("cmocka", type=("build", "test"))
     depends_on("gnuplot", type="run")
 
@@ -67,7 +72,7 @@ class Febench(MakefilePackage, CudaPackage):
 
     def install(self, spec, prefix):
         mkdirp(prefix.bin)
-        for program in ("meshgen", "scaling", "solve", "solves", "kernels"):
+        for program in ("meshgen", "scaling", "solve", "solves", "kernels", "peers"):
             path = join_path("build", program)
             if os.path.exists(path):
                 install(path, prefix.bin)
