@@ -2,7 +2,7 @@
 #ifndef BENCH_LAYERS_H
 #define BENCH_LAYERS_H
 
-#include "bench/box.h"
+#include "bench/box_piece.h"
 #include "common/physics/material.h"
 
 #ifdef __cplusplus
@@ -15,7 +15,7 @@ fe_material bench_material(int hardening);
 enum { BENCH_MOST_LAYERS = 16 };
 
 /* Stresses of layer i are those of bench_material times a factor, at most 4 and at least 1/4, so that all
- * have the same strain at yield and the fields of a case (workload_fields.h) do what they do with one. */
+ * have the same strain at yield and the fields of a workload (workload_fields.h) do what they do with one. */
 typedef struct bench_layers {
     fe_materials all;
     fe_material material[BENCH_MOST_LAYERS];

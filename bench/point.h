@@ -10,7 +10,7 @@
 #include "bench/conditions.h"
 #include "bench/contact.h"
 #include "bench/energy.h"
-#include "bench/test_mesh.h"
+#include "bench/timed_mesh.h"
 #include "bench/verify.h"
 #include "common/backend/device.h"
 #include "common/report/machine.h"
@@ -30,11 +30,11 @@ namespace bench
 
 struct group;
 
-/* One strategy on one of its group's cases. */
+/* One strategy on one of its group's workloads. */
 struct entrant {
     const fe_variant *variant;
     const fe_assembly *assembly;
-    int pieces; /* the case that it is on */
+    int pieces; /* the workload that it is on */
     void *work = nullptr;
     double setup_seconds = 0.0, bytes = 0.0;
     bool full = false; /* not enough memory for its set-up */
@@ -61,8 +61,8 @@ struct point {
 enum condition { BURST, SUSTAINED, COLD };
 inline const char *const condition_names[] = {"burst", "sustained", "cold"};
 
-/* In the order auto, strategies that want pieces have a case of their own: the same mesh and state in another
- * order. All are resident at the same time. */
+/* In the order auto, strategies that want pieces have a workload of their own: the same mesh and state in
+ * another order. All are resident at the same time. */
 struct group {
     bench_box box;
     const bench_mesh *mesh;
@@ -70,10 +70,10 @@ struct group {
     int64_t n_elem, n_dof; /* exact */
     std::string mesh_name;
     bench_workload cases[2] = {};
-    bool opened = false, ready = false;  /* tried, and done: the cases are resident */
+    bool opened = false, ready = false;  /* tried, and done: the workloads are resident */
     const bench_energy *meter = nullptr; /* nullptr: energy is not measured */
     bench_conditions *around = nullptr;  /* of the backend, while anything is timed */
-    bench_cold cold[2] = {};             /* of the cases; opened with the first cold call */
+    bench_cold cold[2] = {};             /* of the workloads; opened with the first cold call */
     condition how = BURST;
     double sustained = 0.0; /* seconds without pause */
     int process = 1;
@@ -200,8 +200,8 @@ inline fe_status set_up_all(group &g, const fe_mesh *mesh)
     return FE_OK;
 }
 
-/* Opens the cases and sets up all entrants. Where memory does not suffice for one, the cases are opened again
- * without it, so that its memory is free for the others. */
+/* Opens the workloads and sets up all entrants. Where memory does not suffice for one, the workloads are
+ * opened again without it, so that its memory is free for the others. */
 inline fe_status open_on(group &g, const fe_mesh *mesh)
 {
     for (;;) {

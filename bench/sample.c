@@ -1,4 +1,4 @@
-/* Nodes of a case whose rows the oracle computes, too; see sample.h. */
+/* Nodes of a workload whose rows the oracle computes, too; see sample.h. */
 #include "bench/sample.h"
 #include "bench/layers.h"
 #include "bench/workload_fields.h"

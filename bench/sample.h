@@ -27,12 +27,12 @@ typedef struct bench_oracle {
     uint8_t *flags; /* [n_elem of the share] */
 } bench_oracle;
 
-/* Samples owned nodes of the case, half of them on its border; the oracle computes every operation there.
- * mesh: the piece that the case was made of. */
+/* Samples owned nodes of the workload, half of them on its border; the oracle computes every operation there.
+ * mesh: the piece that the workload was made of. */
 fe_status bench_oracle_open(bench_workload *c, const fe_mesh *mesh);
 void bench_oracle_close(bench_oracle *o);
 
-/* How many elements of the case have a flag set; the flags stay in oracle->flags. */
+/* How many elements of the workload have a flag set; the flags stay in oracle->flags. */
 fe_status bench_count_flags(const bench_workload *c, const uint8_t *flags, int flag, int *count);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef BENCH_SCALING_H
 #define BENCH_SCALING_H
 
-#include "bench/test_mesh.h"
+#include "bench/timed_mesh.h"
 #include "common/problem/share.h"
 #include "common/ranks/ranks.h"
 #include "common/report/machine.h"

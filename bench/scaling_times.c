@@ -12,7 +12,7 @@ typedef scaling_bench bench;
 /* Of residuals of one cycle by different methods, over the right-hand side, for each basis. */
 static const double gmres_tolerance[FE_N_BASIS] = {[FE_BASIS_DOUBLE] = 1e-8, [FE_BASIS_SINGLE] = 1e-5};
 
-/* A strategy on the case, or what belongs to none. */
+/* A strategy on the workload, or what belongs to none. */
 typedef struct entrant {
     const fe_assembly *assembly; /* NULL: of what belongs to none */
     void *work;
@@ -111,7 +111,7 @@ struct timed {
     bench_operation op;
 };
 
-/* Trial state and tangent are the case's and may be another strategy's. */
+/* Trial state and tangent are the workload's and may be another strategy's. */
 static fe_status prepare(bench *b, const entrant *e, const timed *t)
 {
     take(b, e);

@@ -4,7 +4,7 @@
 #ifndef BENCH_WORKLOAD_H
 #define BENCH_WORKLOAD_H
 
-#include "bench/box.h"
+#include "bench/box_piece.h"
 #include "common/contact/contact.h"
 #include "common/variant.h"
 

@@ -79,7 +79,7 @@ void bench_chosen_state(int64_t e, int q, double state[FE_N_STATE])
     state[5] = -amount / sqrt(3.0);
 }
 
-/* Brings it into the case, some groups of elements at a time. */
+/* Brings it into the workload, some groups of elements at a time. */
 static fe_status upload_chosen(bench_workload *c, const fe_mesh *mesh)
 {
     enum { CHUNK = FE_GROUP < 1024 ? 1024 * FE_GROUP : FE_GROUP };

@@ -26,7 +26,7 @@ void bench_round(int precision, size_t n, double *x);
 /* Three numbers in [-1, 1] for a tag and a seed, the same on every rank. */
 void bench_random_vector(int64_t node, uint64_t seed, double out[3]);
 
-/* What the fields of a case depend on, besides nodes and elements. */
+/* What the fields of a workload depend on, besides nodes and elements. */
 typedef struct bench_deformation {
     double height;   /* clustered: the slab is below */
     double cell;     /* of a box */
@@ -47,7 +47,7 @@ void bench_direction(const bench_deformation *deformation, const fe_mesh *mesh, 
 /* Committed state of point q of a chosen element, by its tag, as fe_state stores it. */
 void bench_chosen_state(int64_t tag, int q, double state[FE_N_STATE]);
 
-/* Fills u, v and both states of the case. mesh: the piece that the case was made of. */
+/* Fills u, v and both states of the workload. mesh: the piece that the workload was made of. */
 fe_status bench_upload_fields(bench_workload *c, const fe_mesh *mesh);
 
 #ifdef __cplusplus

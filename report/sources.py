@@ -8,7 +8,7 @@ schema number.
     solves, anderson    also common/ranks, common/krylov, common/multigrid and common/solver
     all                 the headers that these include, directly or not, and the files beside a header that have its
                         name (device.h: device.c; state.h: state_host.c, state_cuda.cu); the orders of a mesh
-    backend             host: no *.cu and cuda*; cuda: no host* and *_host.c
+    backend             host: no *.cu, *_cuda.h and cuda*; cuda: no host* and *_host.c
 
 A row's sources are those files with their contents, as git hashes them, comments included, Markdown not. Unknown, and
 told by no mark, is what has no commit here (a clone without history, uncommitted changes, no git).
@@ -88,7 +88,7 @@ def folders_of(variant: str) -> tuple[str, ...]:
 def _of_backend(path: str, backend: str) -> bool:
     name = path.rsplit("/", 1)[-1]
     if backend == "host":
-        return not (name.endswith(".cu") or name.startswith("cuda"))
+        return not (name.endswith((".cu", "_cuda.h")) or name.startswith("cuda"))
     return backend != "cuda" or name == "host_device.h" or not (name.startswith("host") or name.endswith("_host.c"))
 
 

@@ -44,7 +44,7 @@ fe_status fe_contact_list_open(fe_device *d, const fe_contact_nodes *nodes, cons
 const fe_contact_operations *fe_contact_operations_of(const fe_device *d)
 {
 #if FE_HAVE_CUDA
-    if (d->ops == &fe_backend_cuda) return &fe_contact_cuda;
+    if (d->ops->on_gpu) return &fe_contact_cuda;
 #endif
     (void)d;
     return &fe_contact_host;

@@ -1,5 +1,5 @@
 /* Steps of the set-up on the device, where all of it stays: the twin of setup_steps_host.c. */
-#include "common/multigrid/dense.h"
+#include "common/multigrid/dense_inverse.h"
 #include "common/multigrid/ghost_rows.h"
 #include "common/multigrid/rank_steps.h"
 #include "common/multigrid/rigid_modes.h"

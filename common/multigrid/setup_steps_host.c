@@ -1,6 +1,6 @@
 /* Steps of the set-up in host memory. */
 #include "common/multigrid/aggregate.h"
-#include "common/multigrid/dense.h"
+#include "common/multigrid/dense_inverse.h"
 #include "common/multigrid/elastic_rows.h"
 #include "common/multigrid/ghost_rows.h"
 #include "common/multigrid/rank_steps.h"

@@ -145,7 +145,7 @@ static fe_status build_rows(draft *k, fe_device *d, bsr_rows *r)
     fill_columns(k, r);
     if (r->shift > 0) { /* what is sorted */
         FE_TRY(fe_device_upload(d, (size_t)r->n_row, sizeof *k->node, k->node, "matrix", (void **)&r->node));
-        if (d->ops == &fe_backend_host)
+        if (!d->ops->on_gpu)
             FE_TRY(fe_device_upload(d, (size_t)r->n_row, sizeof *k->at, k->at, "matrix", (void **)&r->at));
     }
     FE_TRY(fe_device_upload(d, n_slice + 1, sizeof *k->first, k->first, "matrix", (void **)&r->first));
@@ -181,7 +181,7 @@ static fe_status open_rows(fe_problem *p, bsr_form form, int precision, bsr_matr
 fe_status bsr_open(fe_problem *p, bsr_form form, int precision, bsr_matrix *matrix)
 {
     const fe_variant *forces = fe_variant_find("patch_ordered");
-    matrix->forces = fe_variant_table(forces, p->device->ops != &fe_backend_host, precision);
+    matrix->forces = fe_variant_table(forces, p->device->ops->on_gpu, precision);
     FE_TRY(fe_assembly_set_up(matrix->forces, p, &matrix->forces_work));
     return open_rows(p, form, precision, matrix);
 }

@@ -1,6 +1,6 @@
 /* The inverse of the coarsest matrix, dense and symmetric. */
-#ifndef FE_DENSE_H
-#define FE_DENSE_H
+#ifndef FE_DENSE_INVERSE_H
+#define FE_DENSE_INVERSE_H
 
 #include "common/multigrid/block_matrix.h"
 

@@ -1,5 +1,5 @@
-/* Meshes that benchmarks run on; see mesh.h. */
-#include "bench/test_mesh.h"
+/* Meshes that benchmarks run on; see timed_mesh.h. */
+#include "bench/timed_mesh.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* What benchmarks run on: boxes, unstructured meshes, files. */
-#ifndef BENCH_TEST_MESH_H
-#define BENCH_TEST_MESH_H
+#ifndef BENCH_TIMED_MESH_H
+#define BENCH_TIMED_MESH_H
 
 #include "common/mesh/mesh.h"
 

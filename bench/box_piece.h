@@ -1,6 +1,6 @@
 /* What a benchmark workload is made of, and the piece of a box that a rank holds. */
-#ifndef BENCH_BOX_H
-#define BENCH_BOX_H
+#ifndef BENCH_BOX_PIECE_H
+#define BENCH_BOX_PIECE_H
 
 #include "common/mesh/mesh.h"
 #include "common/problem/share.h"

@@ -1,4 +1,4 @@
-#include "common/multigrid/dense.h"
+#include "common/multigrid/dense_inverse.h"
 
 #include <cblas.h>
 #include <lapacke.h>

@@ -1,5 +1,5 @@
 #include "common/backend/cuda.h"
-#include "common/multigrid/dense.h"
+#include "common/multigrid/dense_inverse.h"
 
 enum { WIDTH = 32, TALL = 8, THREADS = WIDTH * TALL };
 
