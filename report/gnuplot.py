@@ -1,4 +1,4 @@
-"""Draws figures (report/panels.py) by gnuplot: writes what plots/report.gp loads, and slims what it draws."""
+"""Draws figures (report/panels.py) by gnuplot: writes what plots/report.gp loads; report/svg.py slims what it draws."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 
+from report import svg
 from report.panels import FORMATS, Axis, Figure, Panel
 
 SCRIPTS = pathlib.Path(__file__).resolve().parent.parent / "plots"
@@ -75,20 +76,6 @@ def write_data(figure: Figure, folder: pathlib.Path) -> None:
     (folder / f"{figure.name}.gp").write_text(figure_values(figure), encoding="utf-8")
 
 
-def slim(svg: str) -> str:
-    """Without what gnuplot writes and nothing shows: empty groups and words, defaults, shapes that no point has."""
-    svg = svg.replace(' stroke-linecap="butt" stroke-linejoin="miter"', "").replace(' stroke-linecap="butt"', "")
-    svg = re.sub(r"<filter.*?</filter>", "", svg, flags=re.S)
-    svg = re.sub(r"<title>data index.*?</title>", "", svg)
-    svg = re.sub(r"<text>(<tspan[^>]*>\s*</tspan>)?\s*</text>", "", svg)
-    before = ""
-    while before != svg:
-        before, svg = svg, re.sub(r"<g [^>]*>\s*</g>\s*", "", svg)
-    used = set(re.findall(r"href='#([^']+)'", svg))
-    svg = re.sub(r"<(?:path|rect|circle|use)[^>]* id='([^']+)'[^>]*/>", lambda m: m[0] if m[1] in used else "", svg)
-    return re.sub(r"\n\s+", "\n", svg)
-
-
 def draw(figures: Sequence[Figure], folder: pathlib.Path, data: pathlib.Path, formats: Sequence[str] = FORMATS,
          gnuplot: str = "gnuplot") -> tuple[list[Figure], list[str]]:
     """Draws into folder, data into another; returns the figures that are there, and one line for what is not."""
@@ -114,8 +101,11 @@ def draw(figures: Sequence[Figure], folder: pathlib.Path, data: pathlib.Path, fo
                 pdf = folder / f"{f.name}.pdf"  # the same rows make the same file
                 pdf.write_bytes(re.sub(rb"(/CreationDate \(D:)\d{14}", rb"\g<1>20000101000000", pdf.read_bytes()))
             if "svg" in formats:
-                svg = folder / f"{f.name}.svg"
-                svg.write_text(slim(svg.read_text(encoding="utf-8")), encoding="utf-8")
+                path = folder / f"{f.name}.svg"
+                try:
+                    path.write_text(svg.slim(path.read_text(encoding="utf-8")), encoding="utf-8")
+                except (ValueError, KeyError, SyntaxError) as error:  # another gnuplot may write what is not known here
+                    notes.append(f"{path.name} stays as gnuplot wrote it: {error}")
             drawn.append(f)
     if not program:
         notes.append("gnuplot is missing: figures are left out (apt-get install gnuplot-nox)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import os
 import pathlib
 import re
@@ -13,7 +14,7 @@ from report.panels import Figure
 from report.render import latex
 from report.render.document import Document
 from report.render.markup import to_html, to_md, to_tex
-from report.render.tables import Table
+from report.render.tables import Cell, Table
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -35,10 +36,21 @@ def inline_svg(text: str, name: str) -> str:
     text = text[text.index("<svg"):]
     text = re.sub(r"\bid='([^']+)'", rf"id='{name}-\1'", text)
     text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
-    text = re.sub(r"href='#([^']+)'", rf"href='#{name}-\1'", text)
+    text = re.sub(r"""href=(['"])#([^'"]+)""", rf"href=\1#{name}-\2", text)
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", text)
     text = re.sub(r"<title>.*?</title>\s*<desc>.*?</desc>", "", text, flags=re.S)
     return text.replace("<svg", '<svg role="img"', 1)
+
+
+def to_css(text: str) -> str:
+    """Within quotes."""
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def told_apart(cell: Cell) -> bool:
+    """Whether a cell's text does not begin with its number: 6.44 M."""
+    leading = re.match(r"-?[\d.]+(?= ?[(~=†]|$)", cell.text)
+    return cell.number is not None and (leading is None or abs(float(leading[0]) - cell.number) > 0.006 * abs(cell.number))
 
 
 def write_csv(table: Table, folder: pathlib.Path) -> None:
@@ -58,14 +70,17 @@ def write_tables(document: Document, folder: pathlib.Path) -> None:
 def environment(folder: pathlib.Path):
     import jinja2
 
+    names = itertools.count(1)
+
     def svg(figure: Figure) -> str:
-        return inline_svg((folder / "figures" / f"{figure.name}.svg").read_text(encoding="utf-8"), figure.name)
+        return inline_svg((folder / "figures" / f"{figure.name}.svg").read_text(encoding="utf-8"), f"f{next(names)}")
 
     env = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), undefined=jinja2.StrictUndefined, trim_blocks=True,
                              lstrip_blocks=True, keep_trailing_newline=True, autoescape=False,
                              comment_start_string="{=#", comment_end_string="#=}")
-    env.filters |= {"tex": to_tex, "html": to_html, "md": to_md, "wrap": wrapped, "svg": svg,
+    env.filters |= {"tex": to_tex, "html": to_html, "css": to_css, "md": to_md, "wrap": wrapped, "svg": svg,
                     "layout": latex.layout}
+    env.tests["told_apart"] = told_apart
     return env
 
 

@@ -287,6 +287,12 @@ class Languages(unittest.TestCase):
             render.to_html("a<b `c&d` **e** [f](g)"), 'a&lt;b <code>c&amp;d</code> <strong>e</strong> <a href="g">f</a>'
         )
 
+    def test_cells_that_begin_with_their_number_need_none_beside(self):
+        for text, number, apart in (("3.42 (3.41–3.42)", 3.41574, False), ("43.0~", 42.9934, False), ("13", 13, False),
+                                    ("-", None, False), ("6.44 M", 6.44007e6, True), ("≥ 1.5", 1.5, True),
+                                    ("4.10", 41.0, True)):
+            self.assertEqual(render.told_apart(tables.Cell(text, number)), apart, text)
+
     def test_identifiers_of_figures_are_their_own(self):
         svg = render.inline_svg(
             "<?xml?>\n<svg viewBox='0'><title>Gnuplot</title>\n<desc>x</desc><path id='gpPt4'/><use "
