@@ -33,7 +33,7 @@ from report.text import table, wrap
 from runner import readers
 
 PAGE = pathlib.Path("docs/claims.md")
-BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|strategies|predictions|figure|work|solved|"
+BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|strategies|predictions|figure|picture|work|solved|"
                    r"validation)"
                    r"(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
@@ -90,10 +90,10 @@ def counted(v: Verdict) -> str:
     return f"holds at all {n} points" if v.verdict == HOLDS else f"cannot tell, holds at {v.count(HOLDS)} of {n} points"
 
 
-def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str) -> list[str]:
-    """The sentence, what it was tested on, and on how many points of which machines it was decided."""
+def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str, brief: bool = False) -> list[str]:
+    """The sentence, on how many points of which machines it was decided, and unless it is brief what it was tested on."""
     told = [f"{words.machine(v.machine)}: {counted(v)}" for v in verdicts]
-    said = "; ".join(told + [f"tested with {claims.scope(verdicts)}"] * bool(told))
+    said = "; ".join(told + [f"tested with {claims.scope(verdicts)}"] * (bool(told) and not brief))
     old = sources.WORDS if any(v.is_old for v in verdicts) else ""
     link = f"[rows]({up}{PAGE}#{anchor(claim.asks)})"
     expected = f" Expected: {claim.expected}." if claim.expected else ""
@@ -129,12 +129,12 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
     known = {claim.name: (claim, verdicts) for claim, verdicts in decided}
     up = "../" * (len(path.parts) - 1)
 
-    def claimed(names: str) -> list[str]:
+    def claimed(names: str, brief: bool) -> list[str]:
         lines: list[str] = []
         for name in names.split():
             if name not in known:
                 raise rows.Fault(f"{path}: <!-- claims: … {name} -->: there is no such claim")
-            lines += bullet(*known[name], up)
+            lines += bullet(*known[name], up, brief)
         return lines
 
     def part(match: re.Match[str]) -> str:
@@ -142,7 +142,8 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
         if kind in parts.KINDS:
             lines = parts.KINDS[kind](words, up)
         elif kind in ("claims", "headline"):
-            lines = claimed(words if kind == "claims" else " ".join(c.name for c, _ in decided if c.headline))
+            brief = kind == "headline"
+            lines = claimed(" ".join(c.name for c, _ in decided if c.headline) if brief else words, brief)
         else:
             lines = (choice.table(known) if kind == "choice" else predictions() if kind == "predictions"
                      else strategies.side_by_side() if kind == "strategies" else readers.table() if kind == "experiments" else commands([claim for claim, _ in decided]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 
 from report import model as model_, rows, sources
 from report.figures import every_figure
@@ -42,6 +43,15 @@ def figure(name: str, up: str) -> list[str]:
     foot = f" {sources.NOTE}" if sources.MARK in found.caption else ""
     return [f"![{found.title}]({up}results/report/figures/{name}.svg)", "",
             *wrap(f"*{found.title}.* {found.caption}{foot}")]
+
+
+def picture(words: str, up: str) -> list[str]:
+    """The same with the first sentences of its caption: NAME N."""
+    name, n = words.split()
+    lines = figure(name, up)
+    sentences = re.split(r"(?<=\.) ", drawn()[name].caption)[:int(n)]
+    more = f"([all of it]({up}results/report/report.md))"
+    return lines[:2] + wrap(f"*{drawn()[name].title}.* {' '.join(sentences)} {more}")
 
 
 def work(_: str, up: str) -> list[str]:
@@ -171,4 +181,4 @@ def profile(kernels: tuple[str, ...]) -> list[str]:
     return ["", *table(head, lines, 2)]
 
 
-KINDS = {"figure": figure, "work": work, "solved": solved, "validation": validation}
+KINDS = {"figure": figure, "picture": picture, "work": work, "solved": solved, "validation": validation}

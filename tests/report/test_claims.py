@@ -151,6 +151,15 @@ class Deciding(unittest.TestCase):
         self.assertEqual(claims.sentence(claim, [self.decided(run, claim=claim)]),
                          "B is 10.0 times as fast (CPU, fast, 2 threads, and Some CPU, 16 threads).")
 
+    def test_a_brief_bullet_leaves_out_what_was_tested(self):
+        v = self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5)))
+        whole, brief = ("\n".join(documents.bullet(v.claim, [v], "", short)) for short in (False, True))
+        self.assertIn("tested with", whole)
+        self.assertNotIn("tested with", brief)
+        for text in (whole, brief):
+            self.assertIn("2.00 times as fast", text.replace("\n  ", " "))
+            self.assertIn("m: holds at the one point", text.replace("\n  ", " "))
+
     def test_a_list_is_a_ratio_for_each(self):
         claim = self.claim(CLAIM.replace('over = {variant = "a"}', 'over = {variant = ["a", "c"]}'))
         v = self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5), ("c", 2.0)), claim=claim)

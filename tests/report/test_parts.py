@@ -54,6 +54,16 @@ class Rows(unittest.TestCase):
         self.assertIn("| Hex8 | `jacvec` |", new)
         self.assertEqual(documents.rewritten(pathlib.Path("docs/x.md"), new, []), new)
 
+    def test_a_picture_has_the_first_sentences_of_its_caption(self):
+        self.use(c1=small.plenty())
+        name = next(n for n, f in parts.drawn().items() if f.caption.count(". ") > 3)
+        whole, brief = (" ".join(lines) for lines in (parts.figure(name, ""), parts.picture(f"{name} 2", "")))
+        self.assertEqual(brief.partition("*")[0], whole.partition("*")[0])  # the same file
+        said = brief[brief.index("*"):brief.index(" ([all of it]")]
+        self.assertTrue(whole[whole.index("*"):].startswith(said))
+        self.assertEqual(said.count(". "), 1)  # between two sentences
+        self.assertLess(len(brief), len(whole))
+
     def test_a_figure_has_the_caption_of_the_report(self):
         self.use(c1=small.plenty())
         (name, *_) = parts.drawn()

@@ -1,5 +1,5 @@
-/* corner_gather: elements store the forces on their corners, each in a slot of its own (libraries call this
- * an E-vector); then every node sums the slots of its corners. Each element is computed once, no atomics. */
+/* corner_gather: elements store the forces on their corners, each in a place of its own (libraries call this
+ * an E-vector); then every node sums the places of its corners. Each element is computed once, no atomics. */
 #ifndef CORNER_GATHER_ASSEMBLY_H
 #define CORNER_GATHER_ASSEMBLY_H
 
@@ -7,11 +7,11 @@
 #include "common/physics/lanes.h"
 #include "common/variant.h"
 
-/* Slots stand as nodes read them, in slices of 32 rows: corner k of row n is slot
+/* Places are in the order in which nodes read them, in slices of 32 rows: corner k of row n is place
  *   slice[n / 32] + 32 (k - k % run) + run (n % 32) + k % run.
  * Reads are then coalesced on every mesh and need no index. With run 1 elements store where neighbouring
  * elements have neighbouring nodes. On the device, except on regular Hex8, run corners of a row stand side by
- * side, and a block stores the forces on its corners sorted by slot: of a row's corners it has several. */
+ * side, and a block stores the forces on its corners sorted by place: of a row's corners it has several. */
 enum { CORNER_GATHER_SLICE = 32 };
 FE_BOTH int corner_gather_run(int kind) { return fe_corners(kind) == 8 ? 2 : 4; }
 
@@ -20,11 +20,11 @@ typedef struct corner_gather {
         *value; /* [6][n_slot] forces x y z, or diagonal blocks xx yy zz xy yz xz; 0 where no corner is */
     size_t n_slot;
     int run;
-    /* slot of each corner, also of ghosts. run 1: [n_corner][ld]. Otherwise [n_block][CORNER_GATHER_BLOCK],
+    /* place of each corner, also of ghosts. run 1: [n_corner][ld]. Otherwise [n_block][CORNER_GATHER_BLOCK],
      * for each block in ascending order, and */
     const int *place;
     const uint16_t *source; /* which of the block's corners it is: thread + 128 × corner of the thread */
-    const int *slice;       /* [slices + 1] first slot of 32 rows */
+    const int *slice;       /* [slices + 1] first place of 32 rows */
 } corner_gather;
 
 #ifdef __cplusplus
@@ -39,7 +39,7 @@ static inline fe_status corner_gather_setup(fe_problem *p, void **work)
     return corner_gather_make(p, FE_ON_DEVICE, sizeof(fe_scalar), work);
 }
 
-/* The same slots for forces in floats. */
+/* The same places for forces in floats. */
 static inline fe_status corner_gather_setup_from(fe_problem *p, void *in_double, void **work)
 {
     FE_TRY(fe_device_keep(p->device, sizeof(corner_gather), "corner_gather", work));

@@ -9,8 +9,8 @@ struct alignas(2 * sizeof(fe_scalar)) pair {
     fe_scalar a, b;
 };
 
-/* Sums over the slots of a row; those of a run behind its last corner hold 0. Eight corners at a time keep
- * enough loads in flight. */
+/* Sums over the places of a row; those behind its last corner, up to a multiple of RUN, hold 0. Eight corners
+ * at a time keep enough loads in flight. */
 template <int RUN>
 static __device__ __forceinline__ void sum_row(const fe_view *m, const corner_gather *w, int row, int width,
                                                fe_number sum[])
@@ -55,7 +55,7 @@ static __global__ void __launch_bounds__(ROW_BLOCK_SIZE)
 }
 
 /* Stores what the block's threads have computed of the elements first, first + 1, … < last of all blocks, in
- * the order of slots. All threads of the block call it. */
+ * the order of their places. All threads of the block call it. */
 FE_BODY void store_sorted(int kind, const corner_gather *w, int first, int last, int width,
                           const fe_scalar *sorted)
 {
@@ -114,7 +114,7 @@ FE_EACH_KIND(KERNEL)
 #undef SORTED
 #undef FORCES
 
-/* A kernel of rows, for the run of the slots. */
+/* A kernel of rows, by how many corners of a row are neighbours. */
 #define LAUNCH_ROWS(p, w, n, kernel, ...)                                                                    \
     do {                                                                                                     \
         if ((w)->run == 1)                                                                                   \

@@ -2,7 +2,7 @@
 #include "common/problem/loops.h"
 #include "variants/corner_gather/assembly.h"
 
-/* Sums over the slots of rows row, row + 1, … of one slice; beyond a row's corners slots hold 0. */
+/* Sums over the places of rows row, row + 1, … of one slice; those beyond a row's corners hold 0. */
 FE_BODY void sum_rows(const corner_gather *w, int row, int width, fe_real sum[])
 {
     const int *slice = w->slice + row / CORNER_GATHER_SLICE;

@@ -1,4 +1,4 @@
-/* corner_gather's slots: one for each corner of each element. */
+/* Where corner_gather stores forces: a place for each corner of each element. */
 #include "common/backend/device.h"
 #include "common/problem/visits.h"
 #include "variants/corner_gather/assembly.h"
@@ -43,7 +43,7 @@ static int slot_of(const slots *s, int row, int i)
     return s->slice[row / SLICE] + SLICE * (i - i % s->run) + s->run * (row % SLICE) + i % s->run;
 }
 
-/* Corners get their slots element by element, which is the order of the view's rows; those of ghosts, which
+/* Corners get their places element by element, which is the order of the view's rows; those of ghosts, which
  * have no row there, are corners of the border's elements. Lanes beyond the last element share one slot after
  * all others. */
 static void fill_slices(const fe_view *m, int n_corner, slots *s)
