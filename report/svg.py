@@ -1,8 +1,8 @@
 """Slims an SVG of gnuplot: the same picture in about a quarter of the text.
 
-Gnuplot writes each tick, word and point with all that it is drawn by, in groups of its own. Here what lies in a row and
-looks the same shares a path or a group, a shape has its size in its definition, and coordinates have one digit behind the
-point: a twentieth of a pixel is 0.013 mm in print.
+Gnuplot writes each tick, word and point with all that it is drawn by, in groups of its own. Here what lies in a row
+and looks the same shares a path or a group, a shape has its size in its definition, and coordinates have one digit
+behind the point: a twentieth of a pixel is 0.013 mm in print.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from xml.sax.saxutils import escape
 
 Attributes = tuple[tuple[str, str], ...]
 SHAPES = ("path", "rect", "circle")
+MOVED = re.compile(r"translate\((-?[\d.]+),\s*(-?[\d.]+)\)(?: rotate\((-?[\d.]+)\))?")
 INHERITED = ("fill", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size", "text-anchor",
              "shape-rendering", "class")
 
@@ -79,7 +80,7 @@ def track(d: str) -> str:
 
 
 def relative(d: str) -> str:
-    """A path of this module, each place told from the one before, which is shorter. In tenths, so that nothing adds up."""
+    """A path of this module, each place told from the one before, which is shorter; in tenths, so nothing adds up."""
     said, here, start, is_first = "", (0, 0), (0, 0), False
 
     def tell(letter: str, *by: int) -> str:
@@ -117,7 +118,8 @@ def join(attributes: Iterable[tuple[str, str]]) -> str:
     return "".join(f' {name}="{value}"' for name, value in attributes)
 
 
-def walk(element: ElementTree.Element, inherited: dict[str, str], shapes: dict[tuple[str, str], str]) -> Iterator[Drawn]:
+def walk(element: ElementTree.Element, inherited: dict[str, str],
+         shapes: dict[tuple[str, str], str]) -> Iterator[Drawn]:
     """In the order in which they are drawn. shapes: those that are used, by name and size, get a letter."""
     own = attributes_of(element)
     look = inherited | {name: own[name] for name in INHERITED if name in own}
@@ -144,7 +146,7 @@ def walk(element: ElementTree.Element, inherited: dict[str, str], shapes: dict[t
     elif tag == "rect":
         yield Drawn("rect", (("fill", own["fill"]),), join((n, own[n]) for n in ("x", "y", "width", "height")))
     elif tag in ("g", "svg"):
-        if moved := re.fullmatch(r"translate\((-?[\d.]+),\s*(-?[\d.]+)\)(?: rotate\((-?[\d.]+)\))?", own.get("transform", "")):
+        if moved := MOVED.fullmatch(own.get("transform", "")):
             look["at"] = " ".join([number(moved[1]), number(moved[2])])
             look["turn"] = moved[3] or ""
         elif "transform" in own:
@@ -172,8 +174,8 @@ def definition(name: str, size: str, letter: str, defs: dict[str, ElementTree.El
 
 
 def grid_first(drawn: list[Drawn]) -> Iterator[Drawn]:
-    """Axes: a line of the grid, a tick, and its word in turns. First all lines of the grid, then ticks, then words, which
-    do not overlap, so that each is one path or group."""
+    """Axes: a line of the grid, a tick, and its word in turns. First all lines of the grid, then ticks, then words,
+    which do not overlap, so that each is one path or group."""
     for is_axis, run in itertools.groupby(drawn, lambda d: d.tag == "text" or d.tag == "path"):
         some = list(run)
         if is_axis and any(d.is_grid for d in some):
@@ -214,7 +216,8 @@ def dots(d: Drawn, shape: str) -> Drawn:
     if sizes.get("fill") != "currentColor" or not shape.startswith(("<circle", "<rect")) or not size:
         return d
     scale = float(size[1])
-    width = scale * (2 * float(sizes["r"]) if "r" in sizes else float(sizes["width"])) + scale * float(sizes["stroke-width"])
+    side = 2 * float(sizes["r"]) if "r" in sizes else float(sizes["width"])
+    width = scale * (side + float(sizes["stroke-width"]))
     cap = "round" if shape.startswith("<circle") else "square"
     return Drawn("path", (("stroke", dict(d.look)["color"]), ("stroke-width", f"{width:.2f}"), ("stroke-linecap", cap)),
                  f"M{d.at[0]} {d.at[1]}h0")

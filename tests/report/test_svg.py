@@ -45,7 +45,9 @@ AXES
 </g>
 </g>
 </svg>
-""".replace("AXES", "".join(AXIS.replace("{x}", x).replace("{word}", w) for x, w in (("40.98", "1 K"), ("64.86", "10 K"))))
+"""
+AXES = [AXIS.replace("{x}", x).replace("{word}", word) for x, word in (("40.98", "1 K"), ("64.86", "10 K"))]
+PICTURE = PICTURE.replace("AXES", "".join(AXES))
 
 
 class Slim(unittest.TestCase):
