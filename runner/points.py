@@ -17,6 +17,8 @@ ENERGY_SECONDS = 7  # of an operation, with what comes before and between its wi
 SUSTAINED_SECONDS = 10  # of an operation without pause
 SUSTAINED_OPERATIONS = ("residual", "jacvec_elastic", "jacvec")
 FULL_OPERATIONS = ("jacvec_full",)
+CONTACT_SHARES = ("0.001", "0.01", "0.1")  # of nodes, beside none
+CONTACT_OPERATIONS = ("residual", "jacvec", "diagonal")
 COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
 
 
@@ -184,6 +186,8 @@ def special_flags(word: str) -> list[str]:
         return [f"--fe_sustained={SUSTAINED_SECONDS}", f"--fe_operations={','.join(SUSTAINED_OPERATIONS)}"]
     if word == "full":
         return [f"--fe_operations={','.join(FULL_OPERATIONS)}"]
+    if word == "contact":
+        return [f"--fe_contact=0,{','.join(CONTACT_SHARES)}", f"--fe_operations={','.join(CONTACT_OPERATIONS)}"]
     if word == "cold":
         return ["--fe_cold"]
     if word == "smooth":
@@ -196,7 +200,8 @@ def special_flags(word: str) -> list[str]:
 @dataclasses.dataclass(frozen=True)
 class Kernels(Point):
     """special: a precision, the law voce, layers of materials ("materials4"), a condition (sustained, cold), full
-    tangents ("full"), smooth operands ("smooth"), or several of these with + between them."""
+    tangents ("full"), shares of nodes in contact ("contact"), smooth operands ("smooth"), or several of these with + between
+    them."""
 
     order: str = "auto"
     plastic: str = "1"

@@ -43,6 +43,9 @@ def columns_of(point: points.Point) -> rows.Row:
         known["operation"] = [o for o in OPERATION if o != "jacvec_full"]
         if point.special == "full":
             known["operation"] = list(points.FULL_OPERATIONS)
+        if point.special == "contact":
+            known["operation"] = [f"{o}_contact{share}" for o in points.CONTACT_OPERATIONS
+                                  for share in points.CONTACT_SHARES] + list(points.CONTACT_OPERATIONS)
         if point.special == "voce":
             known["operation"] = ["residual", "material"]
         if isinstance(point, studies.Storage):
