@@ -241,22 +241,22 @@ static void test_interrupted_sweep_of_ranks_goes_on(void **state)
  * exchange. A Newton iteration reads at least one number. */
 static void check_counts(const char *path)
 {
-    char *text =
-        read_success("awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } "
-                     "$c[\"case\"] !~ /stretched-fixed/ || $c[\"operation\"] !~ /^(jacvec|material)$/ { next } "
-                     "{ n = $c[\"exchanges\"]; k = $c[\"evaluations\"]; "
-                     "print $c[\"ranks\"], $c[\"operation\"], $c[\"interface\"], (n > 620), "
-                     "$c[\"bytes_halo\"] - 24 * 16 * n, "
-                     "($c[\"sums\"] > 600), k, ($c[\"bytes_back\"] >= 8 * 20 && $c[\"bytes_back\"] < 1e5), "
-                     "($c[\"bytes_setup\"] > 24 * 32 && $c[\"bytes_setup\"] < 1e6) }' '%s'",
-                     path);
+    char *text = read_success(
+        "awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } "
+        "$c[\"case\"] !~ /stretched-fixed/ || $c[\"operation\"] !~ /^(jacvec|material)$/ { next } "
+        "{ n = $c[\"exchanges\"]; k = $c[\"evaluations\"]; "
+        "print $c[\"ranks\"], $c[\"operation\"], $c[\"interface\"], (n > 620), "
+        "$c[\"bytes_halo\"] - 24 * 16 * n, "
+        "($c[\"sums\"] > 600), k, ($c[\"bytes_back\"] >= 8 * 20 && $c[\"bytes_back\"] < 1e5), "
+        "($c[\"bytes_setup\"] > 24 * 32 && $c[\"bytes_setup\"] < 1e6) }' '%s'",
+        path);
     assert_string_equal(text, "1 material 0.000000 0 0 0 21 1 1\n1 jacvec 0.000000 0 0 0 621 1 1\n"
                               "2 material 0.484375 1 0 1 21 1 1\n2 jacvec 0.484375 1 0 1 621 1 1\n");
     free(text);
 }
 
-/* Whole solves: the fixed load on 1 and 2 ranks, its load steps, a linear one with two preconditioners. They have rows of the
- * solve, of its preconditioner's set-up and of its phases, tables and a figure of them. */
+/* Whole solves: the fixed load on 1 and 2 ranks, its load steps, a linear one with two preconditioners. They
+ * have rows of the solve, of its preconditioner's set-up and of its phases, tables and a figure of them. */
 static void test_sweep_times_whole_solves(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* Any bytes as a mesh file. */
-#include "common/mesh/mesh.h"
 #include "common/base/fe.h"
+#include "common/mesh/mesh.h"
 #include "tests/fuzz/target.h"
 
 #include <math.h>
