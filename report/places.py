@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from report.model import LEAST_PROCESSES, Model, Point, Run, Time, overlap, ratio
-from report.words import CHOOSES, NOT_A_STRATEGY, OPERATION, in_order
+from report.words import CHOOSES, MATRIX, NOT_A_STRATEGY, OPERATION, in_order
 
 LEAST_DOF = 50_000  # below, caches hold what the ceilings count as moved
 NEAR = 1.5  # degrees of freedom of two meshes may differ by this factor where meshes are compared
@@ -59,8 +59,13 @@ def winner(some: Sequence[Point]) -> Winner:
 
 
 def winners(model: Model) -> dict[Place, Winner]:
+    """Where several strategies were compared, one of them without a matrix."""
+    def compares(some: Sequence[Point]) -> bool:
+        strategies = {p.strategy for p in some}.difference(NOT_A_STRATEGY + CHOOSES)
+        return len(strategies) > 1 and not strategies <= set(MATRIX)
+
     return {place: winner(some) for place, some in places(model.kernels).items()
-            if place[2] != "material" and sum(p.strategy not in NOT_A_STRATEGY + CHOOSES for p in some) > 1}
+            if place[2] != "material" and compares(some)}
 
 
 def find(points: Iterable[Point], **wanted) -> list[Point]:

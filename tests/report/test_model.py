@@ -116,6 +116,14 @@ class Winners(Small):
     def test_a_run_with_one_strategy_compares_nothing(self):
         self.assertEqual(places.winners(self.build(c1=[small.row()], c2=[small.row(variant="node_csr")])), {})
 
+    def test_matrices_alone_are_no_comparison_of_strategies(self):
+        matrices = [small.row(variant=v) for v in ("assembled_bsr", "assembled_csr", "element_only")]
+        self.assertEqual(places.winners(self.build(c1=matrices)), {})
+
+    def test_a_matrix_and_another_strategy_are_compared(self):
+        built = self.build(c1=[small.row(variant="assembled_bsr"), small.row(2e-5, variant="node_csr")])
+        self.assertEqual([won.of for won in places.winners(built).values()], [2])
+
 
 class Reading(Small):
     def test_rows_without_time_are_kept_apart(self):
