@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-
 class Words(dict[str, str]):
     """Names in words; what has none is called by its own name."""
 
@@ -46,6 +45,12 @@ OPERATION = {
 # Of several operations, solves and meshes.
 SEVERAL = {operation: words if words.endswith("s") else f"{words}s" for operation, words in OPERATION.items()} | {
     "solve": "solves", "solve_graph": "solves with graphs"}
+MESHES = {"box": "boxes", "irregular": "irregular meshes", "bracket": "brackets"}
+PRODUCTS = ("jacvec", "jacvec_elastic", "residual")
+MATRIX = ("assembled_bsr", "assembled_symmetric", "assembled_cusparse", "assembled_csr")
+NOT_A_STRATEGY = ("element_only",)
+# It times four strategies at set-up and is one of them: among candidates it would only tie with its choice.
+CHOOSES = ("hybrid",)
 
 
 def several(name: str) -> str:
@@ -53,14 +58,6 @@ def several(name: str) -> str:
     operation, _, share = name.partition("_contact")
     words = SEVERAL.get(operation, operation)
     return f"{words} with {100 * float(share):g} % of nodes in contact" if share else words
-
-
-MESHES = {"box": "boxes", "irregular": "irregular meshes", "bracket": "brackets"}
-PRODUCTS = ("jacvec", "jacvec_elastic", "residual")
-MATRIX = ("assembled_bsr", "assembled_symmetric", "assembled_cusparse", "assembled_csr")
-NOT_A_STRATEGY = ("element_only",)
-# It times four strategies at set-up and is one of them: among candidates it would only tie with its choice.
-CHOOSES = ("hybrid",)
 
 
 def in_order(strategies: Iterable[str]) -> list[str]:

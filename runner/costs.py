@@ -49,7 +49,7 @@ def work_of(point: points.Point, strategies: int, repetitions: int, energy: bool
     n, samples = strategies, strategies * repetitions
     seconds = 5.0 * n * points.ENERGY_SECONDS if energy else 0.0  # of five operations
     if isinstance(point, points.Kernels) and point.is_sustained():
-        seconds += n * len(points.SUSTAINED_OPERATIONS) * points.SUSTAINED_SECONDS
+        seconds += n * len(points.OPERATIONS["sustained"]) * points.SUSTAINED_SECONDS
     terms = (1.0, n, samples, n * size, samples * size, seconds)
     traits = [point.element, point.family()]
     if isinstance(point, points.Kernels):

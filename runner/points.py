@@ -15,10 +15,10 @@ from typing import ClassVar
 ENERGY_WINDOW = 1  # seconds; bench/energy.h takes six of them
 ENERGY_SECONDS = 7  # of an operation, with what comes before and between its windows
 SUSTAINED_SECONDS = 10  # of an operation without pause
-SUSTAINED_OPERATIONS = ("residual", "jacvec_elastic", "jacvec")
-FULL_OPERATIONS = ("jacvec_full",)
 CONTACT_SHARES = ("0.001", "0.01", "0.1")  # of nodes, beside none
-CONTACT_OPERATIONS = ("residual", "jacvec", "diagonal")
+# Of words of `special` that do not time all operations.
+OPERATIONS = {"voce": ("residual", "material"), "sustained": ("residual", "jacvec_elastic", "jacvec"),
+              "full": ("jacvec_full",), "contact": ("residual", "jacvec", "diagonal")}
 COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
 
 
@@ -180,14 +180,15 @@ def numbered(program: str, here: Here, number: int) -> list[str]:
 
 def special_flags(word: str) -> list[str]:
     """Flags of kernels for a word of `special`."""
+    chosen = [f"--fe_operations={','.join(OPERATIONS[word])}"] if word in OPERATIONS else []
     if word == "voce":
-        return ["--fe_hardening=voce", "--fe_operations=residual,material"]
+        return ["--fe_hardening=voce", *chosen]
     if word == "sustained":
-        return [f"--fe_sustained={SUSTAINED_SECONDS}", f"--fe_operations={','.join(SUSTAINED_OPERATIONS)}"]
-    if word == "full":
-        return [f"--fe_operations={','.join(FULL_OPERATIONS)}"]
+        return [f"--fe_sustained={SUSTAINED_SECONDS}", *chosen]
     if word == "contact":
-        return [f"--fe_contact=0,{','.join(CONTACT_SHARES)}", f"--fe_operations={','.join(CONTACT_OPERATIONS)}"]
+        return [f"--fe_contact=0,{','.join(CONTACT_SHARES)}", *chosen]
+    if word == "full":
+        return chosen
     if word == "cold":
         return ["--fe_cold"]
     if word == "smooth":

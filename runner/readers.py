@@ -40,14 +40,10 @@ def columns_of(point: points.Point) -> rows.Row:
         known |= {"order": point.order, "plastic": float(point.plastic), "plastic_pattern": point.pattern,
                   "precision": point.special if point.special in ("mixed", "single") else "double", "ranks": 1,
                   "hardening": "voce" if point.special == "voce" else "linear", "n_dof": point.dofs(False)}
-        known["operation"] = [o for o in OPERATION if o != "jacvec_full"]
-        if point.special == "full":
-            known["operation"] = list(points.FULL_OPERATIONS)
-        if point.special == "contact":
-            known["operation"] = [f"{o}_contact{share}" for o in points.CONTACT_OPERATIONS
-                                  for share in points.CONTACT_SHARES] + list(points.CONTACT_OPERATIONS)
-        if point.special == "voce":
-            known["operation"] = ["residual", "material"]
+        chosen = next((points.OPERATIONS[s] for s in specials if s in points.OPERATIONS), None)
+        known["operation"] = list(chosen or (o for o in OPERATION if o != "jacvec_full"))
+        if "contact" in specials:
+            known["operation"] += [f"{o}_contact{share}" for o in chosen for share in points.CONTACT_SHARES]
         if isinstance(point, studies.Storage):
             known["storage"] = point.storage
     elif isinstance(point, points.Solves):
