@@ -153,7 +153,7 @@ static void ask_oracle(scene *s)
     }
 }
 
-/* The node at a point of the lattice, a new one where there is none. place: 12 × the points of all nodes. */
+/* The node at a point of the grid, a new one where there is none. place: 12 × the points of all nodes. */
 static int node_at(int (*place)[3], int *n, const int at[3])
 {
     for (int i = 0; i < *n; i++)
