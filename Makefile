@@ -152,6 +152,7 @@ help:
 	@echo '                in all, WEAK_host= WEAK_cuda= a rank; SOCKET_host= SOCKET_cuda= of a GPU and its host'
 	@echo '                EXPERIMENTS="sizes anderson": these of experiments/ alone'
 	@echo '                PAPER=1: the whole list, several processes of each point, in pieces of BUDGET minutes; each call goes on'
+	@echo '                on several GPUs side by side, a point on each (CARDS=n: on n of them)'
 	@echo '                PAPER=1 MISSING=1: says what is missing, and how long it will take'
 	@echo 'make storage    times ways to store states and tangents, each a build of its own (BACKEND= SIZE= ORDER= VARIANTS=)'
 	@echo 'make tables     what rows decide in documents anew'

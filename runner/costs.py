@@ -44,12 +44,10 @@ class Record:
     predicted: float | None = None  # of this run, from more than rows
 
 
-def work_of(point: points.Point, strategies: int, repetitions: int, energy: bool, gmsh: bool) -> Work:
+def work_of(point: points.Point, strategies: int, repetitions: int, gmsh: bool) -> Work:
     size = point.dofs(gmsh)
     n, samples = strategies, strategies * repetitions
-    seconds = 5.0 * n * points.ENERGY_SECONDS if energy else 0.0  # of five operations
-    if isinstance(point, points.Kernels) and point.is_sustained():
-        seconds += n * len(points.OPERATIONS["sustained"]) * points.SUSTAINED_SECONDS
+    seconds = n * point.steady_seconds() if isinstance(point, points.Kernels) else 0.0
     terms = (1.0, n, samples, n * size, samples * size, seconds)
     traits = [point.element, point.family()]
     if isinstance(point, points.Kernels):
@@ -162,7 +160,9 @@ def read_points(path: pathlib.Path, machine: str, gmsh: bool) -> Iterator[Record
         if row["status"] not in ("done", "stopped") or not row["took_s"]:
             continue
         point = studies.parse(str(row["point"])) or points.parse(str(row["point"]))
-        work = work_of(point, int(row["strategies"]), int(row["repetitions"]), bool(row["energy"]), gmsh)
+        if row["energy"] and not point.measures_energy():
+            continue  # of an earlier list, where a point had its energy beside all else
+        work = work_of(point, int(row["strategies"]), int(row["repetitions"]), gmsh)
         weight = EARLIER if row["machine"] == machine else OTHER_MACHINE
         yield Record(work, float(row["took_s"]), weight, point.name(), row["status"] == "stopped")
 
@@ -219,7 +219,7 @@ def record_of_rows(program: str, group: list[rows.Row]) -> Record | None:
         seconds = sampled(group)
     else:
         return None
-    work = work_of(point, len(strategies), repetitions, False, True)
+    work = work_of(point, len(strategies), repetitions, True)
     total = seconds + sum(own.values())
     return Record(work, total, ROWS, point.name()) if total > 0 and work.size > 0 else None
 

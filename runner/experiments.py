@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from runner import points, studies
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "experiments"
-KEYS = {"name", "question", "program", "pass", "axes", "only", "repetitions", "processes", "energy"}
+KEYS = {"name", "question", "program", "pass", "axes", "only", "repetitions", "processes"}
 LISTS = ("SIZES", "MESHES", "SOLVES", "STRONG", "WEAK", "SOCKET", "RANKS")
 KERNEL_AXES = ("size", "order", "plastic", "pattern", "special", "element")
 AXES = {"kernels": KERNEL_AXES, "solves": ("problem", "precondition", "element"),
@@ -37,7 +37,6 @@ class Experiment:
     axes: dict[str, dict[str, tuple[str, ...]]]  # by axis and backend
     repetitions: dict[str, int]  # by backend
     processes: int
-    energy: bool = False
     only: tuple[str, ...] = ()
 
 
@@ -50,7 +49,6 @@ class Task:
     point: points.Point
     repetitions: int
     processes: int
-    energy: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,7 +99,7 @@ def read_experiments(path: pathlib.Path) -> list[Experiment]:
         if table["name"] in (other.name for other in found):
             raise Fault(f"{where}: stands there twice")
         found.append(Experiment(table["name"], table["question"], table["program"], passes, axes,
-                                by_backend(table["repetitions"]), table["processes"], table.get("energy", False),
+                                by_backend(table["repetitions"]), table["processes"],
                                 tuple(table.get("only", ()))))
     return found
 
@@ -288,7 +286,7 @@ def pass_of(experiment: Experiment, backend: str, variables: Variables) -> str:
 def plan(experiments: list[Experiment], settings: Settings, variables: Variables, here: points.Here,
          chosen: tuple[str, ...] = (), paper: bool = False) -> list[Task]:
     """Tasks in their order: pass by pass, within it backend by backend. A task whose point comes earlier with as many
-    samples and its energy is left out. chosen: passes, all where empty. paper: several processes of each,
+    samples is left out. chosen: passes, all where empty. paper: several processes of each,
     and also what needs a program, GPUs or meshes that are not here (Point.needs tells)."""
     for name in chosen:
         if name not in settings.passes:
@@ -305,8 +303,7 @@ def plan(experiments: list[Experiment], settings: Settings, variables: Variables
                 if experiment.program == "peers" and not paper and backend not in {b for _, b in here.peers}:
                     continue
                 for point in points_of(experiment, backend, variables, paper or bool(here.gmsh)):
-                    tasks.append(Task(name, experiment.name, point, repetitions, experiment.processes if paper else 1,
-                                      experiment.energy))
+                    tasks.append(Task(name, experiment.name, point, repetitions, experiment.processes if paper else 1))
     return list(without_repeats(tasks))
 
 
@@ -314,8 +311,7 @@ def without_repeats(tasks: list[Task]) -> Iterator[Task]:
     seen: dict[points.Point, Task] = {}
     for task in tasks:
         earlier = seen.get(task.point)
-        if earlier and earlier.repetitions >= task.repetitions and earlier.processes >= task.processes \
-                and (earlier.energy or not task.energy):
+        if earlier and earlier.repetitions >= task.repetitions and earlier.processes >= task.processes:
             continue
         seen[task.point] = task
         yield task

@@ -113,24 +113,25 @@ class Folder:
     def has_rows(self, point: points.Point, process: int) -> bool:
         return self.file(point, process, "rows.csv").exists()
 
-    def has_energy(self, point: points.Point, process: int) -> bool:
-        return self.file(point, process, "energy").exists()
+    def is_done(self, point: points.Point, process: int, repetitions: int) -> bool:
+        return self.has_rows(point, process) and self.taken(point, process) >= repetitions
 
-    def is_done(self, point: points.Point, process: int, repetitions: int, energy: bool) -> bool:
-        return self.has_rows(point, process) and self.taken(point, process) >= repetitions \
-            and (not energy or self.has_energy(point, process))
-
-    def remove_parts(self, of: str = "*") -> None:
-        for part in self.scratch.glob(f"{of}.part"):
+    def remove_parts(self) -> None:
+        for part in self.scratch.glob("*.part"):
             part.unlink()
+
+    def remove_parts_of(self, point: points.Point, process: int) -> None:
+        """Not those of another process, which may be at work."""
+        begin = self.file(point, process, "").name
+        for part in self.scratch.glob(f"{begin}*.part"):
+            if "." not in part.name.removeprefix(begin).removesuffix(".part"):
+                part.unlink()
 
     def finish(self, point: points.Point, process: points.Process) -> None:
         for part, final in FINAL.items():
             if self.file(point, process.number, f"{part}.part").exists():
                 self.file(point, process.number, f"{part}.part").replace(self.file(point, process.number, final))
-        self.remove_parts(self.file(point, process.number, "*").name)
-        if process.energy:
-            self.file(point, process.number, "energy").touch()
+        self.remove_parts_of(point, process.number)
         # last: this one says that the point is complete
         self.file(point, process.number, "done").write_text(f"{process.repetitions}\n")
         self.file(point, process.number, "killed.csv").unlink(missing_ok=True)

@@ -8,13 +8,16 @@ its threads wait passively. Where none are, spinning is what a program alone on 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterable
 
+from runner.cards import Card, given_up
 from runner.here import say
 
 # Open MPI: a process on each hardware thread, in containers too
@@ -55,8 +58,15 @@ def share_in_use(path: str = "/proc/stat") -> float:
     return sum(after[c][0] - before[c][0] for c in before if c in after) / total if total > 0 else 0.0
 
 
+class Ended(BaseException):
+    """The runner is ending: what became of the program does not count."""
+
+
 class Launcher:
-    def __init__(self) -> None:
+    """card: that the programs see, all where None. turn: a lock that the caller holds, given up while a program runs."""
+
+    def __init__(self, card: Card | None = None, turn: threading.Lock | None = None) -> None:
+        self.card, self.turn, self.ended = card, turn, False
         self.child: subprocess.Popen | None = None
         self.waits_passively, self.looked = False, -LOOKS_EVERY
 
@@ -76,18 +86,29 @@ class Launcher:
     def launch(self, command: list[str], log: pathlib.Path, limit: float | None, held: int | None = None) -> int | None:
         """Exit code, negative for a signal; None: stopped after `limit` seconds. held: a lock that the child holds as
         well."""
-        waiting = self.waiting()
+        if self.ended:
+            raise Ended
+        more = self.waiting() | ({"CUDA_VISIBLE_DEVICES": self.card.name} if self.card else {})
         with open(log, "wb") as out:
             self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                                          env={**os.environ, **OPEN_MPI, **waiting}, process_group=0,
+                                          env={**os.environ, **OPEN_MPI, **more}, process_group=0,
                                           pass_fds=() if held is None else (held,))
-        try:
-            code = self.child.wait(limit)
-        except subprocess.TimeoutExpired:
+        child, code = self.child, None
+        if self.ended:  # since it was looked at
             self.stop()
-            return None
+        with given_up(self.turn), contextlib.suppress(subprocess.TimeoutExpired):
+            code = child.wait(limit)
+        if self.ended:
+            raise Ended
+        if code is None:
+            self.stop()
         self.child = None
         return code
+
+    def end(self) -> None:
+        """From another thread: stops the child, and whoever waits for it."""
+        self.ended = True
+        self.stop()
 
     def stop(self) -> None:
         """Ends the child and all that it started, if there is one."""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from report import rows
 from runner import costs, experiments, points
+from runner.cards import Card
 from runner.folder import Folder
 from runner.here import Failure, say, warn
 from runner.launch import Launcher, last_line, lines_of
@@ -40,7 +41,6 @@ class Measurer:
     folder: Folder
     costs: costs.Costs
     now: Callable[[], float]
-    launcher: Launcher = dataclasses.field(default_factory=Launcher)
     counts: Counts = dataclasses.field(default_factory=Counts)
     seed: int = 0  # of the random orders
     has_new_rows: bool = True  # that are not gathered
@@ -51,7 +51,7 @@ class Measurer:
         random.Random(f"{self.seed} {point.name()} {process}").shuffle(drawn)
         return tuple(drawn)
 
-    def make_mesh(self, point: points.Point) -> bool:
+    def make_mesh(self, point: points.Point, launcher: Launcher) -> bool:
         """The bracket's fine mesh, or an irregular one of a solve, made when the first point needs it. Whether it is
         there."""
         which = point.mesh_to_make(self.here)
@@ -61,14 +61,15 @@ class Measurer:
         if mesh.exists():
             return True
         shape, scratch = points.shape_of(point.element), self.folder.scratch
-        new, log = scratch / "new.msh", scratch / "mesh.log"
+        card = launcher.card.number if launcher.card else ""  # two may make it at once: the same one
+        new, log = scratch / f"new{card}.msh", scratch / f"mesh{card}.log"
         if "@" in which:
             maker, nodes = "meshgen", round(point.dofs(True) / 3)
             command = [str(self.here.build / "meshgen"), "irregular", "--element", shape, "--nodes", str(nodes)]
         else:
             maker = "Gmsh"
             command = [self.here.gmsh, "meshgen/bracket/bracket.py", "--element", shape, "--size", FINENESS[shape, which]]
-        code = self.launcher.launch([*command, "--binary", "-o", str(new)], log, None)
+        code = launcher.launch([*command, "--binary", "-o", str(new)], log, None)
         if code == 0 and new.exists():
             mesh.parent.mkdir(exist_ok=True)
             new.replace(mesh)
@@ -78,17 +79,17 @@ class Measurer:
         return False
 
     def measure(self, task: experiments.Task, process: points.Process, predicted: float | None,
-                limit: float | None) -> bool:
+                limit: float | None, launcher: Launcher) -> bool:
         """Runs it; its files get their names when it is complete, and a crash leaves rows with a status. False where it
         was stopped after `limit` seconds."""
         point, number = task.point, process.number
-        if not self.make_mesh(point):
+        if not self.make_mesh(point, launcher):
             return True
         files = points.Files(self.folder.file(point, number, "rows.part"), self.folder.path / "machine.csv")
-        log, parts = self.folder.file(point, number, "log"), self.folder.file(point, number, "*").name
-        self.folder.remove_parts(parts)  # of an attempt that was killed: rows are added
+        log = self.folder.file(point, number, "log")
+        self.folder.remove_parts_of(point, number)  # of an attempt that was killed: rows are added
         begin = self.now()
-        code = self.launcher.launch(point.command(self.here, process, files), log, limit, self.folder.lock)
+        code = launcher.launch(point.command(self.here, process, files), log, limit, self.folder.lock)
         seconds = self.now() - begin
         for line in lines_of(log):
             if line.startswith(f"{point.program}: ") or line.startswith("note: --fe_energy"):
@@ -97,23 +98,24 @@ class Measurer:
         if code is not None and point.accepts(code):
             point.collect(self.here, process, files)
             self.folder.finish(point, process)
-            self.note_time(task, process, begin, seconds, predicted, "done")
+            self.note_time(task, process, begin, seconds, predicted, "done", launcher.card)
             self.counts.measured += 1
             return True
         if not self.folder.room():
             raise self.folder.full_disk()
         if point.program == "kernels" and code == 2:
             raise Failure(f"{point.name()}: {last_line(log)}")
-        self.folder.remove_parts(parts)
+        self.folder.remove_parts_of(point, number)
         if code is not None:
-            self.give_up(task, process, code, log)
+            self.give_up(task, process, code, log, launcher)
             return True
         self.counts.stopped += 1
-        self.note_time(task, process, begin, seconds, predicted, "stopped")
+        self.note_time(task, process, begin, seconds, predicted, "stopped", launcher.card)
         say(f"{point.name()} was stopped after {seconds:.0f} s: that is more than its share of the budget")
         return False
 
-    def give_up(self, task: experiments.Task, process: points.Process, code: int, log: pathlib.Path) -> None:
+    def give_up(self, task: experiments.Task, process: points.Process, code: int, log: pathlib.Path,
+                launcher: Launcher) -> None:
         """What became of a point that failed: rows with a status, made by the program without running anything."""
         point, name, status = task.point, task.point.name(), ""
         if code < 0 or code > 128:
@@ -139,19 +141,19 @@ class Measurer:
                 killed = self.folder.file(point, process.number, "killed.csv")
                 killed.unlink(missing_ok=True)
                 without = dataclasses.replace(process, give_up=status)
-                self.launcher.launch(point.command(self.here, without, points.Files(killed)), log, None)
+                launcher.launch(point.command(self.here, without, points.Files(killed)), log, None)
 
     def note_time(self, task: experiments.Task, process: points.Process, begin: float, seconds: float,
-                  predicted: float | None, status: str) -> None:
+                  predicted: float | None, status: str, card: Card | None) -> None:
         """In points.csv, for predictions here and in later runs."""
         path = self.folder.path / "points.csv"
         new = not path.exists()
         row = {"commit": self.here.commit, "machine": self.here.machine, "experiment": task.experiment,
                "point": task.point.name(), "process": process.number, "strategies": len(process.strategies),
-               "repetitions": process.repetitions, "energy": int(process.energy), "seed": self.seed,
+               "repetitions": process.repetitions, "energy": int(task.point.measures_energy()), "seed": self.seed,
                "begun": datetime.datetime.fromtimestamp(begin, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
                "took_s": f"{seconds:.1f}", "predicted_s": "" if predicted is None else f"{predicted:.1f}",
-               "status": status}
+               "status": status, "card": card.number if card else ""}
         with open(path, "a", newline="") as file:
             writer = csv.DictWriter(file, rows.columns_of("points.csv"), lineterminator="\n")
             if new:
@@ -162,5 +164,4 @@ class Measurer:
         self.costs.add(costs.Record(work, max(seconds, 0.01), 1.0, task.point.name(), status == "stopped", told))
 
     def work(self, task: experiments.Task, process: points.Process) -> costs.Work:
-        return costs.work_of(task.point, len(process.strategies), process.repetitions, process.energy,
-                             bool(self.here.gmsh))
+        return costs.work_of(task.point, len(process.strategies), process.repetitions, bool(self.here.gmsh))

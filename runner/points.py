@@ -12,13 +12,15 @@ import pathlib
 import re
 from typing import ClassVar
 
-ENERGY_WINDOW = 1  # seconds; bench/energy.h takes six of them
-ENERGY_SECONDS = 7  # of an operation, with what comes before and between its windows
+ENERGY_WINDOW = 0.5  # seconds; bench/energy.h takes six of them
+ENERGY_SECONDS = 4.5  # of an operation, with what comes before and between its windows
 SUSTAINED_SECONDS = 10  # of an operation without pause
 CONTACT_SHARES = ("0.001", "0.01", "0.1")  # of nodes, beside none
 # Of words of `special` that do not time all operations.
 OPERATIONS = {"voce": ("residual", "material"), "sustained": ("residual", "jacvec_elastic", "jacvec"),
-              "full": ("jacvec_full",), "contact": ("residual", "jacvec", "diagonal")}
+              "energy": ("residual", "jacvec_elastic", "jacvec"), "full": ("jacvec_full",),
+              "contact": ("residual", "jacvec", "diagonal")}
+STEADY = {"energy": ENERGY_SECONDS, "sustained": SUSTAINED_SECONDS}
 COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
 
 
@@ -56,12 +58,11 @@ class Files:
 
 @dataclasses.dataclass(frozen=True)
 class Process:
-    """One run of a program for a point: its number from 1, samples, strategies in their order, energy."""
+    """One run of a program for a point: its number from 1, samples, strategies in their order."""
 
     number: int
     repetitions: int
     strategies: tuple[str, ...]
-    energy: bool = False
     give_up: str = ""  # run nothing, write rows with this status
 
 
@@ -80,11 +81,18 @@ class Point:
     def name(self) -> str:
         return "-".join((self.program, self.backend, self.element, self.size) + self.axes())
 
-    def about(self, energy: bool = False) -> str:
+    def about(self) -> str:
         raise NotImplementedError
 
     def strategies(self, here: Here) -> tuple[str, ...]:
         return here.few
+
+    def on_one_gpu(self) -> bool:
+        """Whether it needs one GPU and no more than some cores of the host."""
+        return self.backend == "cuda"
+
+    def measures_energy(self) -> bool:
+        return False
 
     def needs(self, here: Here) -> str:
         """What is missing here, or ""."""
@@ -185,6 +193,8 @@ def special_flags(word: str) -> list[str]:
         return ["--fe_hardening=voce", *chosen]
     if word == "sustained":
         return [f"--fe_sustained={SUSTAINED_SECONDS}", *chosen]
+    if word == "energy":
+        return [f"--fe_energy={ENERGY_WINDOW}", *chosen]
     if word == "contact":
         return [f"--fe_contact=0,{','.join(CONTACT_SHARES)}", *chosen]
     if word == "full":
@@ -200,7 +210,7 @@ def special_flags(word: str) -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Kernels(Point):
-    """special: a precision, the law voce, layers of materials ("materials4"), a condition (sustained, cold), full
+    """special: a precision, the law voce, layers of materials ("materials4"), a condition (sustained, cold), energy, full
     tangents ("full"), shares of nodes in contact ("contact"), smooth operands ("smooth"), or several of these with + between
     them."""
 
@@ -211,9 +221,9 @@ class Kernels(Point):
 
     program: ClassVar[str] = "kernels"
 
-    def about(self, energy: bool = False) -> str:
+    def about(self) -> str:
         text = f"{self.size}{unit_of(self.size)}, {self.order}, plastic {self.plastic} {self.pattern}"
-        return text + (f", {self.special}" if self.special else "") + (", energy" if energy else "")
+        return text + (f", {self.special}" if self.special else "")
 
     def strategies(self, here: Here) -> tuple[str, ...]:
         return here.strategies
@@ -221,19 +231,27 @@ class Kernels(Point):
     def mesh_to_make(self, here: Here) -> str:
         return "_finer" if self.size == "bracket" and here.gmsh else ""
 
+    def words(self) -> list[str]:
+        return self.special.split("+") if self.special else []
+
     def is_sustained(self) -> bool:
         """Its samples follow each other for some seconds, however many are asked for."""
-        return "sustained" in self.special.split("+")
+        return "sustained" in self.words()
+
+    def measures_energy(self) -> bool:
+        return "energy" in self.words()
+
+    def steady_seconds(self) -> float:
+        """For which an operation of a strategy works without pause, beside its samples."""
+        return sum(len(OPERATIONS[word]) * seconds for word, seconds in STEADY.items() if word in self.words())
 
     def command(self, here: Here, process: Process, files: Files) -> list[str]:
         flags = mesh_flags("--fe_", self.element, self.size, here)
         flags += [f"--fe_backend={self.backend}", f"--fe_elements={self.element}", f"--fe_order={self.order}",
                   f"--fe_plastic={self.plastic}", f"--fe_pattern={self.pattern}",
                   f"--fe_variants={','.join(process.strategies)}"]
-        for word in self.special.split("+") if self.special else []:
+        for word in self.words():
             flags += special_flags(word)
-        if process.energy:
-            flags += [f"--fe_energy={ENERGY_WINDOW}"]
         if here.threads:
             flags += [f"--fe_threads={here.threads}"]
         flags += numbered("kernels", here, process.number)
@@ -256,8 +274,11 @@ class Solves(Point):
 
     program: ClassVar[str] = "solves"
 
-    def about(self, energy: bool = False) -> str:
+    def about(self) -> str:
         return f"{self.size}, {self.precondition}, {ranks_of(self.ranks)}"
+
+    def on_one_gpu(self) -> bool:
+        return super().on_one_gpu() and self.ranks == 1
 
     def needs(self, here: Here) -> str:
         missing = super().needs(here)
@@ -342,9 +363,12 @@ class Scaling(Point):
 
     program: ClassVar[str] = "scaling"
 
-    def about(self, energy: bool = False) -> str:
+    def about(self) -> str:
         of = "" if self.kind == "strong" else " a rank"
         return f"{self.size}{unit_of(self.size)}{of}, {self.kind}, {ranks_of(self.ranks)}"
+
+    def on_one_gpu(self) -> bool:
+        return super().on_one_gpu() and self.ranks == 1
 
     def needs(self, here: Here) -> str:
         return super().needs(here) or too_few(self, here)

@@ -85,7 +85,7 @@ def reads(claim: Claim, task: experiments.Task) -> bool:
     point = task.point
     if FILES.get(point.program) != claim.file:
         return False
-    if claim.quantity == "energy" and not task.energy:
+    if claim.quantity == "energy" and not point.measures_energy():
         return False
     usual = USUAL.get(claim.file, {}) | claim.select
     sides = [side for side in (claim.of, claim.over) if side is not None]
@@ -119,7 +119,7 @@ def minutes_of(tasks: Sequence[experiments.Task], known: costs.Costs) -> float |
     total = 0.0
     for task in tasks:
         strategies = 1 if task.point.program in ("peers", "anderson", "orthogonality") else len(CARD.strategies)
-        seconds = known.predict(costs.work_of(task.point, strategies, task.repetitions, task.energy, False))
+        seconds = known.predict(costs.work_of(task.point, strategies, task.repetitions, False))
         if seconds is None:
             return None
         total += seconds

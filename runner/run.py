@@ -8,7 +8,8 @@ it goes on: finished points are kept.
 The sweep takes one process of each point, the most useful points first (experiments/settings.toml has the passes). With
 PAPER=1 it takes the whole list with all independent processes, in a random order within each experiment, in pieces:
 BUDGET=minutes ends one, the next call goes on, also on another machine of the same kind with the copied folder.
-MISSING=1 says what is missing and runs nothing. EXPERIMENTS="names" takes these alone.
+With several GPUs, points that need one are measured side by side, one on each, and then those that need more or none;
+CARDS=n: on n of them. MISSING=1 says what is missing and runs nothing. EXPERIMENTS="names" takes these alone.
 Environment beside these: BUILD, RESULTS, BENCH_START (when make bench began, seconds since 1970), SEED, PASSES, and
 BENCH_BUILD, the command that builds all programs: where only that of the first look is there, it runs first.
 """
@@ -24,11 +25,12 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 
 from report import one_run, rows
-from runner import costs, experiments, folder, measure, points, publish, summary
+from runner import cards, costs, experiments, folder, launch, measure, points, publish, summary
 from runner.here import Failure, find_gmsh, find_here, first_kernels, say, settings_line, warn
 from runner.summary import ALLOWED, clock
 
@@ -79,6 +81,9 @@ class Run:
         self.costs = costs.earlier(tops, here.machine, self.folder.path, bool(gmsh), kinds)
         self.measurer = measure.Measurer(self.here, self.folder, self.costs, self.now)
         self.counts = self.measurer.counts
+        turn = threading.Lock()
+        self.launcher = launch.Launcher()
+        self.launchers = [launch.Launcher(card, turn) for card in self.cards(environment)]
 
     def make_plan(self, listed: list[experiments.Experiment]) -> list[experiments.Task]:
         """Of the named experiments; else of all of a paper, or of the sweep."""
@@ -91,6 +96,14 @@ class Run:
         elif not self.paper and not passes:
             passes = tuple(name for name in self.settings.passes if name != "studies")
         return experiments.plan(listed, self.settings, self.variables, self.here, passes, self.paper)
+
+    def cards(self, environment: Mapping[str, str]) -> list[cards.Card]:
+        """That points are measured on side by side."""
+        if not self.paper:
+            return []
+        here = self.here.capacity.get("cuda", 0)
+        wanted = experiments.whole("CARDS", environment.get("CARDS") or str(here), "")
+        return cards.cards_of(min(wanted, here), environment, os.sched_getaffinity(0))
 
     def now(self) -> float:
         return time.time()
@@ -108,28 +121,28 @@ class Run:
         return share * self.budget
 
     def leave_out(self, task: experiments.Task, number: int, predicted: float | None) -> None:
-        """For time; said where the point has no rows, or not those with its energy."""
+        """For time; said where the point has no rows."""
         self.counts.longest_left = max(self.counts.longest_left, predicted or 0.0)
         self.waiting.append((predicted or 0.0, task, number))
         point = task.point
-        if not self.folder.has_rows(point, number) or (task.energy and not self.folder.has_energy(point, number)):
+        if not self.folder.has_rows(point, number):
             self.counts.left += 1
             self.left_out.append(self.about(task, number))
 
     def about(self, task: experiments.Task, number: int) -> str:
-        text = f"{task.point.backend} {task.point.element}, {task.point.about(task.energy)}"
+        text = f"{task.point.backend} {task.point.element}, {task.point.about()}"
         return text + (f", process {number}" if number > 1 else "")
 
-    def visit(self, task: experiments.Task, number: int = 1, share: float | None = None, anyway: bool = False) -> None:
+    def visit(self, task: experiments.Task, number: int = 1, share: float | None = None, anyway: bool = False,
+              launcher: launch.Launcher | None = None) -> None:
         """Measures a process of a point, or keeps it, or leaves it out for time. share: of the budget, instead of the
         pass's; anyway: whatever is predicted."""
         point = task.point
-        if self.folder.is_done(point, number, task.repetitions, task.energy):
+        if self.folder.is_done(point, number, task.repetitions):
             self.counts.kept += 1
             return
         process = points.Process(number, max(task.repetitions, self.folder.taken(point, number)),
-                                 self.measurer.strategies(point, number),
-                                 task.energy or self.folder.has_energy(point, number))  # more samples, and energy again
+                                 self.measurer.strategies(point, number))
         predicted = self.costs.predict(self.measurer.work(task, process), point.name())
         elapsed, limit = self.elapsed(), None
         if self.budget > 0 and (self.paper or task.passed_in != "first"):
@@ -145,8 +158,29 @@ class Run:
         of = f" of {clock(self.budget)}" if self.budget else ""
         seconds = "?" if predicted is None else f"{predicted:.0f}"
         say(f"{clock(elapsed)}{of}  {task.passed_in:<7} {self.about(task, number)} (about {seconds} s)")
-        if not self.measurer.measure(task, process, predicted, limit):
+        if not self.measurer.measure(task, process, predicted, limit, launcher or self.launcher):
             self.leave_out(task, number, predicted)
+
+    def visit_all(self, items: list[tuple[experiments.Task, int]], share: float | None = None,
+                  anyway: tuple[experiments.Task, int] | None = None) -> None:
+        """Of points and numbers of their processes; those on one GPU first, where they go side by side."""
+        if self.launchers and not (self.folder.path / "machine.csv").exists():  # one of them measures the ceilings
+            items, first = items[1:], items[:1]
+            for task, number in first:
+                self.visit(task, number, share, (task, number) == anyway)
+        beside = [item for item in items if self.launchers and item[0].point.on_one_gpu()]
+        if beside:
+            workers = {launcher.card.number: launcher.card.cores for launcher in self.launchers}
+            cards.take_turns(beside, workers, self.launchers[0].turn,
+                             lambda item, n: self.visit(*item, share, item == anyway, self.launchers[n]), self.end)
+        for item in items:
+            if item not in beside:
+                self.visit(*item, share, item == anyway)
+
+    def end(self) -> None:
+        """All that is at work."""
+        for launcher in [self.launcher, *self.launchers]:
+            launcher.end()
 
     # --- all of it ---
 
@@ -209,8 +243,7 @@ class Run:
         while self.waiting and self.elapsed() < self.budget:
             waiting, self.waiting, self.left_out = self.waiting, [], []
             self.counts.left, self.counts.longest_left, before = 0, 0.0, self.counts.measured
-            for _, task, number in waiting:
-                self.visit(task, number, 1.0, (task, number) == anyway)
+            self.visit_all([item[1:] for item in waiting], 1.0, anyway)
             if self.counts.measured > before:
                 anyway = None
                 continue
@@ -256,12 +289,14 @@ class Run:
 
     def measure_paper(self) -> None:
         impossible: collections.Counter[str] = collections.Counter()
+        possible: list[tuple[experiments.Task, int]] = []
         for task, number in self.paper_items():
             needs = task.point.needs(self.here)
             if needs:
                 impossible[needs] += 1
             else:
-                self.visit(task, number)
+                possible.append((task, number))
+        self.visit_all(possible)
         self.use_the_rest()
         for needs, n in impossible.items():
             say(f"{n} processes of points need {needs}: they cannot be measured here")
@@ -290,13 +325,13 @@ class Run:
                 raise self.folder.full_disk() from error
             raise
         except Interrupted:
-            self.measurer.launcher.stop()
+            self.end()
             self.folder.remove_parts()
             print(file=sys.stderr)
             warn(f"interrupted; finished points are kept in {self.folder.path}: run it again to go on")
             return 130
         finally:
-            self.measurer.launcher.stop()
+            self.end()
             self.folder.clean()
             self.folder.close()
 

@@ -72,7 +72,7 @@ class Anderson(Solved):
 
     program: ClassVar[str] = "anderson"
 
-    def about(self, energy: bool = False) -> str:
+    def about(self) -> str:
         return f"strip, {self.jacobian}, depth {self.depth}"
 
     def strategies(self, here: points.Here) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ class Orthogonality(Solved):
 
     program: ClassVar[str] = "orthogonality"
 
-    def about(self, energy: bool = False) -> str:
+    def about(self) -> str:
         return f"{self.precondition}, {self.orthogonalization}, {self.basis}, {self.columns} columns"
 
     def strategies(self, here: points.Here) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ class Storage(points.Kernels):
     def needs(self, here: points.Here) -> str:
         return "" if self.kernels(here).exists() else f"{self.kernels(here)} (make storage builds it)"
 
-    def about(self, energy: bool = False) -> str:
+    def about(self) -> str:
         return f"{self.storage}, about {self.size} DoF, {self.order}"
 
     def strategies(self, here: points.Here) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ class Profile(points.Point):
             return "ncu, which comes with the CUDA Toolkit"
         return "" if here.capacity.get("cuda", 0) > 0 else "a GPU"
 
-    def about(self, energy: bool = False) -> str:
+    def about(self) -> str:
         return f"kernels of jacvec in Nsight Compute, about {self.size} DoF, {self.order}"
 
     def strategies(self, here: points.Here) -> tuple[str, ...]:

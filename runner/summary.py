@@ -24,12 +24,13 @@ def clock(seconds: float) -> str:
 
 
 def introduce(run: Run) -> None:
-    total, here, seed = len({(task.point, task.energy) for task in run.tasks}), run.here, run.measurer.seed
+    total, here, seed = len({task.point for task in run.tasks}), run.here, run.measurer.seed
     say(f"{len(here.strategies)} variants on {here.machine}, commit {here.commit}, into {run.folder.path}")
     if run.paper:
         processes = sum(task.processes for task in run.tasks)
         piece = f"a piece of {clock(run.budget)}" if run.budget else "without a limit of time"
-        say(f"the whole list, {total} points in {processes} processes, {piece}; random orders by seed {seed}")
+        beside = f", on {len(run.launchers)} GPUs side by side" if run.launchers else ""
+        say(f"the whole list, {total} points in {processes} processes, {piece}{beside}; random orders by seed {seed}")
     elif run.budget == 0:
         say(f"all {total} points, without a limit of time (BUDGET=0); random orders by seed {seed}")
     else:
@@ -100,11 +101,10 @@ def say_what_is_missing(run: Run) -> int:
     for name, tasks in run.by_experiment().items():
         wanted = [(task, n) for task in tasks for n in range(1, task.processes + 1)]
         absent = [(task, n) for task, n in wanted
-                  if not run.folder.is_done(task.point, n, task.repetitions, task.energy)]
+                  if not run.folder.is_done(task.point, n, task.repetitions)]
         possible = [(task, n) for task, n in absent if not task.point.needs(run.here)]
         needs = sorted({task.point.needs(run.here) for task, _ in absent} - {""})
-        works = [run.measurer.work(task, points.Process(n, task.repetitions, task.point.strategies(run.here),
-                                                        task.energy)) for task, n in possible]
+        works = [run.measurer.work(task, points.Process(n, task.repetitions, task.point.strategies(run.here))) for task, n in possible]
         seconds = [run.costs.predict(work) for work in works]
         known = sum(s for s in seconds if s is not None) / 60
         total, missing, minutes = total + len(wanted), missing + len(absent), minutes + known

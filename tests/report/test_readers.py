@@ -12,8 +12,8 @@ class Readers(unittest.TestCase):
     def setUp(self):
         self.known = {claim.name: claim for claim in read_claims()}
 
-    def reads(self, name: str, point: points.Point, energy: bool = False) -> bool:
-        return readers.reads(self.known[name], experiments.Task("", "", point, 1, 1, energy))
+    def reads(self, name: str, point: points.Point) -> bool:
+        return readers.reads(self.known[name], experiments.Task("", "", point, 1, 1))
 
     def test_sides_and_sizes(self):
         box = points.Kernels("cuda", "tet4", "1000000")
@@ -35,8 +35,8 @@ class Readers(unittest.TestCase):
         self.assertFalse(self.reads("communication_large", points.Scaling("cuda", "hex8", "50000000", ranks=1)))
         self.assertTrue(self.reads("newton_iteration", points.Solves("cuda", "hex8", "stretched46", "multigrid")))
         self.assertFalse(self.reads("newton_iteration", points.Solves("cuda", "hex8", "stretched46", "block-jacobi")))
-        box = points.Kernels("cuda", "hex8", "6400000")
-        self.assertEqual([self.reads("energy_over_matrix", box, energy) for energy in (False, True)], [False, True])
+        boxes = [points.Kernels("cuda", "hex8", "6000000", special=special) for special in ("", "energy")]
+        self.assertEqual([self.reads("energy_over_matrix", box) for box in boxes], [False, True])
 
     def test_studies(self):
         self.assertTrue(self.reads("anderson_newton", studies.Anderson("host", "hex8", "strip", depth="3")))

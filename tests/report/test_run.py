@@ -8,15 +8,17 @@ import os
 import pathlib
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import unittest.mock
 
 from report import model, rows
-from runner import costs, experiments, here, launch, points, run, studies
+from runner import cards, costs, experiments, here, launch, points, run, studies
 from runner.here import Failure
 
 KERNELS = """#!/bin/sh
@@ -45,7 +47,7 @@ class Simulated:
     stopped."""
 
     def __init__(self, law) -> None:
-        self.law, self.time, self.commands = law, 0.0, []
+        self.law, self.time, self.commands, self.card = law, 0.0, [], None
 
     def launch(self, command, log, limit, held=None):
         pathlib.Path(log).write_text("")
@@ -63,15 +65,38 @@ class Simulated:
         target.write_text(f"{ROWS}\n{ROW}\n")
         return 0
 
-    def stop(self) -> None:
+    def end(self) -> None:
         pass
+
+
+class OnCard:
+    """Instead of programs on a card: each takes some hundredths of a second, and writes a row unless it is ended.
+    `seen` has of each when it began and ended, its card, its cores, and its command."""
+
+    def __init__(self, card, turn, seen, code=0) -> None:
+        self.card, self.turn, self.seen, self.code, self.ended = card, turn, seen, code, threading.Event()
+
+    def launch(self, command, log, limit, held=None):
+        pathlib.Path(log).write_text("kernels: a fault\n")
+        begin = time.monotonic()
+        with cards.given_up(self.turn):
+            ended = self.ended.wait(0.02 + 0.02 * (len(command) % 3))
+        self.seen.append((begin, time.monotonic(), self.card and self.card.number, os.sched_getaffinity(0), command))
+        if ended:
+            raise launch.Ended
+        written = [word.partition("=")[2] for word in command if word.startswith("--fe_rows=")]
+        pathlib.Path(written[0] if written else flag(command, "--rows")).write_text(f"{ROWS}\n{ROW}\n")
+        return self.code
+
+    def end(self) -> None:
+        self.ended.set()
 
 
 class SimulatedRun(run.Run):
     def __init__(self, environment, law, publishing=2.0, first_look=False) -> None:
         self.simulated = Simulated(law)
         super().__init__(environment, first_look)
-        self.start, self.measurer.launcher, self.publishing_takes = 0.0, self.simulated, publishing
+        self.start, self.launcher, self.publishing_takes = 0.0, self.simulated, publishing
         self.publisher = self
 
     def now(self) -> float:
@@ -217,7 +242,7 @@ class List(Folder):
     def test_no_point_stands_there_twice(self):
         self.build(gpus=4)
         tasks = self.make().tasks
-        keys = [(t.point, t.repetitions, t.energy) for t in tasks]
+        keys = [(t.point, t.repetitions) for t in tasks]
         self.assertEqual(len(keys), len(set(keys)))
 
     def test_names_lead_back_to_their_points(self):
@@ -238,7 +263,7 @@ class List(Folder):
 
 class Predictions(unittest.TestCase):
     def record(self, size: int, repetitions: int, weight: float = 1.0, element: str = "tet4", factor: float = 1.0):
-        work = costs.work_of(points.Kernels("cuda", element, str(size)), 14, repetitions, False, False)
+        work = costs.work_of(points.Kernels("cuda", element, str(size)), 14, repetitions, False)
         return costs.Record(work, factor * self.seconds(size, repetitions), weight, f"{size}")
 
     def seconds(self, size: int, repetitions: int) -> float:
@@ -283,17 +308,17 @@ class Predictions(unittest.TestCase):
                       points.Solves("cuda", "tet4", "bending64", "multigrid", 1),
                       points.Scaling("cuda", "hex8", "6000000", "weak", 2), points.Kernels("host", "tet4", "25000")):
             with self.subTest(point=point.name()):
-                seconds = known.predict(costs.work_of(point, 5, 15, False, False))
+                seconds = known.predict(costs.work_of(point, 5, 15, False))
                 self.assertGreater(seconds, 0.1)
                 self.assertLess(seconds, 1000)
 
 
     def test_after_the_first_look_rows_tell_how_times_go_with_size(self):
         known = costs.earlier([pathlib.Path("results")], "new", pathlib.Path("none"), False, {"kernels-cuda"})
-        look = costs.work_of(points.Kernels("cuda", "hex8", "1000000"), 15, 5, False, False)
+        look = costs.work_of(points.Kernels("cuda", "hex8", "1000000"), 15, 5, False)
         for _ in range(2):
             known.add(costs.Record(look, 20.0, 1.0))
-        large = costs.work_of(points.Kernels("cuda", "hex8", "6400000"), 15, 15, False, False)
+        large = costs.work_of(points.Kernels("cuda", "hex8", "6400000"), 15, 15, False)
         self.assertAlmostEqual(known.predict(look) / 20, 1, delta=0.1)
         self.assertGreater(known.predict(large), 40)  # an H100 took 3.3 times as long
         self.assertLess(known.predict(large), 20 * 6.4 * 3 * 1.1)
@@ -421,7 +446,7 @@ class Paper(Folder):
                 for row in rows.read(whole.folder.path / "points.csv") if row["status"] == "done"]
         self.assertEqual((len(done), len(set(done))), (wanted, wanted))
         processes = [(task, n) for task in whole.tasks for n in range(1, task.processes + 1)]
-        self.assertTrue(all(whole.folder.is_done(t.point, n, t.repetitions, t.energy) for t, n in processes))
+        self.assertTrue(all(whole.folder.is_done(t.point, n, t.repetitions) for t, n in processes))
         _, text = self.said(self.make(**self.LIST, MISSING="1"))
         self.assertIn(f"0 of {wanted} processes", text)
 
@@ -465,6 +490,114 @@ class Paper(Folder):
         self.assertRegex(text, r"strong .*need 4 GPUs, 8 GPUs")
 
 
+class Cards(Folder):
+    LIST = {"PAPER": "1", "EXPERIMENTS": "first-look sizes strong socket", "ELEMENTS": "tet4 hex8", "MESHES_cuda": "0",
+            "SIZES_cuda": "1000 25000", "STRONG_cuda": "1000", "RANKS_cuda": "1 2"}
+
+    def on_cards(self, n: int = 3, code: int = 0, **more: str):
+        self.build(gpus=n)
+        machine = [[i] for i in range(2 * n)]
+        with unittest.mock.patch.object(cards, "whole_cores", lambda threads: machine):
+            one = self.make(**self.LIST | more)
+        self.seen = []
+        one.now = time.time
+        one.start = one.now()
+        one.launcher = OnCard(None, None, self.seen)
+        mine = os.sched_getaffinity(0)
+        one.launchers = [OnCard(dataclasses.replace(l.card, cores=frozenset(mine)), l.turn, self.seen, code)
+                         for l in one.launchers]
+        return one
+
+    def test_points_on_one_gpu_go_side_by_side_and_others_alone(self):
+        one = self.on_cards()
+        code, text = self.said(one)
+        self.assertEqual(code, 0, text)
+        self.assertIn("on 3 GPUs side by side", text)
+        wanted = sum(task.processes for task in one.tasks)
+        self.assertEqual(len(self.seen), wanted)
+        self.assertEqual(len({tuple(seen[4]) for seen in self.seen}), wanted)
+        self.assertEqual({card for *_, card, _, _ in self.seen}, {0, 1, 2, None})
+        for begin, end, card, _, command in self.seen:
+            overlapping = [other[2] for other in self.seen if other[0] < end and begin < other[1]]
+            self.assertEqual(overlapping.count(card), 1)  # one program on a card
+            if flag(command, "--ranks") == "2" or "--fe_backend=host" in command:
+                self.assertEqual(overlapping, [None])
+        self.assertGreater(max(sum(other[0] < seen[1] and seen[0] < other[1] for other in self.seen)
+                               for seen in self.seen), 2)
+        table = rows.read(one.folder.path / "points.csv")
+        self.assertEqual({row["card"] for row in table}, {0, 1, 2, None})
+        done = [(row["point"], row["process"]) for row in table]
+        self.assertEqual(len(set(done)), wanted)
+        self.assertFalse(list(one.folder.scratch.glob("*.part")))
+        again = self.on_cards()
+        self.said(again)
+        self.assertEqual((again.counts.measured, again.counts.kept), (0, wanted))
+
+    def test_a_budget_ends_them(self):
+        one = self.on_cards(BUDGET="1")
+        one.start -= 59.7
+        code, text = self.said(one)
+        self.assertEqual(code, 0, text)
+        self.assertGreater(one.counts.left, 0)
+
+    def test_a_fault_of_one_ends_all_and_is_said(self):
+        one = self.on_cards(code=2)
+        with self.assertRaises(Failure) as caught:
+            self.said(one)
+        self.assertIn("a fault", str(caught.exception))
+        self.assertLessEqual(len(self.seen), 4)
+        self.assertFalse(any(thread.name.startswith("card") for thread in threading.enumerate()))
+
+    def test_an_interruption_ends_all_and_keeps_what_is_finished(self):
+        one = self.on_cards()
+        main = threading.main_thread().ident
+        before = signal.signal(signal.SIGUSR1, lambda *_: (_ for _ in ()).throw(run.Interrupted()))
+        self.addCleanup(signal.signal, signal.SIGUSR1, before)
+        timer = threading.Timer(0.3, lambda: signal.pthread_kill(main, signal.SIGUSR1))
+        timer.start()
+        code, text = self.said(one)
+        timer.join()
+        self.assertEqual(code, 130, text)
+        self.assertFalse(list(one.folder.scratch.glob("*.part")))
+        finished = [seen for seen in self.seen]
+        again = self.on_cards()
+        self.assertEqual(self.said(again)[0], 0)
+        self.assertGreaterEqual(again.counts.kept, 1)
+        self.assertEqual(again.counts.kept + again.counts.measured, sum(task.processes for task in again.tasks))
+        self.assertLessEqual(again.counts.kept, len(finished))
+
+    def test_cards_have_whole_cores_and_names_that_cuda_knows(self):
+        with unittest.mock.patch.object(cards, "whole_cores", lambda threads: [[0, 4], [1, 5], [2, 6], [3, 7]]):
+            found = cards.cards_of(2, {}, range(8))
+            self.assertEqual([(c.number, c.name, sorted(c.cores)) for c in found],
+                             [(0, "0", [0, 1, 4, 5]), (1, "1", [2, 3, 6, 7])])
+            self.assertEqual([c.name for c in cards.cards_of(2, {"CUDA_VISIBLE_DEVICES": "3, GPU-ab"}, range(8))],
+                             ["3", "GPU-ab"])
+            self.assertEqual(cards.cards_of(1, {}, range(8)), [])
+            self.assertEqual(cards.cards_of(8, {}, range(8)), [])
+        self.assertEqual(sorted(t for core in cards.whole_cores(os.sched_getaffinity(0)) for t in core),
+                         sorted(os.sched_getaffinity(0)))
+        self.build(gpus=4)
+        self.assertEqual(self.make(PAPER="1", CARDS="1").launchers, [])
+        self.assertEqual(self.make().launchers, [])
+        with self.assertRaises(experiments.Fault):
+            self.make(PAPER="1", CARDS="two")
+
+    def test_programs_see_their_card_alone_and_end_with_the_runner(self):
+        with tempfile.TemporaryDirectory() as top:
+            log = pathlib.Path(top) / "log"
+            one = launch.Launcher(cards.Card(1, "GPU-ab", frozenset(os.sched_getaffinity(0))), threading.Lock())
+            with one.turn, contextlib.redirect_stdout(io.StringIO()):
+                self.assertEqual(one.launch(["sh", "-c", "echo $CUDA_VISIBLE_DEVICES"], log, None), 0)
+                self.assertEqual(log.read_text(), "GPU-ab\n")
+                threading.Timer(0.2, one.end).start()
+                with self.assertRaises(launch.Ended):
+                    one.launch(["sleep", "100"], log, None)
+                self.assertTrue(one.turn.locked())
+                with self.assertRaises(launch.Ended):
+                    one.launch(["true"], log, None)
+
+
 class Starting(unittest.TestCase):
     def setUp(self):
         silent = contextlib.redirect_stdout(io.StringIO())  # of machines that are loaded
@@ -504,14 +637,15 @@ class Starting(unittest.TestCase):
         files = points.Files(pathlib.Path("a.rows.part"))
         for special, wanted in (("smooth+sustained", ["--fe_operand=smooth", "--fe_sustained=10",
                                                       "--fe_operations=residual,jacvec_elastic,jacvec"]),
+                                ("energy", ["--fe_energy=0.5", "--fe_operations=residual,jacvec_elastic,jacvec"]),
                                 ("cold", ["--fe_cold"]), ("mixed", ["--fe_precision=mixed"]),
                                 ("materials4", ["--fe_materials=4"])):
             point = points.Kernels("cuda", "hex8", "1000000", special=special)
             self.assertEqual(points.parse(point.name()), point)
             self.assertEqual(point.is_sustained(), "sustained" in special)
-            command = point.command(here, points.Process(1, 1, ("patch",), energy=True), files)
+            command = point.command(here, points.Process(1, 1, ("patch",)), files)
             self.assertEqual([flag for flag in command if flag in wanted], wanted)
-            self.assertIn("--fe_energy=1", command)
+            self.assertEqual(point.measures_energy(), special == "energy")
 
     def policy(self) -> str:
         """What a program that is launched now finds in its environment."""

@@ -1,0 +1,97 @@
+"""GPUs side by side: each measures a point of its own, with its share of the cores.
+
+A point that needs one GPU leaves the others of a machine idle. On a machine with several, PAPER=1 starts a program on each.
+Programs on different cards share nothing but the host: each has cores of its own, whole ones where a core runs two
+threads, and rows tell clock, power and the load of these cores as ever (docs/method.md has what this costs).
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import os
+import pathlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
+
+T = TypeVar("T")
+SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
+
+
+@dataclasses.dataclass(frozen=True)
+class Card:
+    """number: among the GPUs here, from 0; name: in CUDA_VISIBLE_DEVICES."""
+
+    number: int
+    name: str
+    cores: frozenset[int]
+
+
+def whole_cores(threads: Iterable[int]) -> list[list[int]]:
+    """Threads of a core stand together."""
+    found: dict[str, list[int]] = collections.defaultdict(list)
+    for thread in sorted(threads):
+        path = pathlib.Path(SIBLINGS.format(thread))
+        with contextlib.suppress(OSError):
+            found[path.read_text()].append(thread)
+            continue
+        found[str(thread)].append(thread)
+    return list(found.values())
+
+
+def cards_of(n: int, environment: Mapping[str, str], threads: Iterable[int]) -> list[Card]:
+    """None where there are fewer than two GPUs, or fewer cores than GPUs."""
+    visible = environment.get("CUDA_VISIBLE_DEVICES")
+    names = [name.strip() for name in visible.split(",")] if visible else [str(i) for i in range(n)]
+    cores = whole_cores(threads)
+    n = min(n, len(names))
+    if n < 2 or len(cores) < n:
+        return []
+    first = [i * len(cores) // n for i in range(n + 1)]
+    return [Card(i, names[i], frozenset(t for core in cores[first[i]:first[i + 1]] for t in core)) for i in range(n)]
+
+
+def take_turns(items: Iterable[T], workers: Mapping[int, frozenset[int]], turn: threading.Lock,
+               work: Callable[[T, int], None], stop: Callable[[], None]) -> None:
+    """Calls work(item, worker) for all items, each worker one after the other, on its cores. Workers hold `turn` but
+    where they give it up. What one raises ends all when they have ended their items; where this thread is interrupted,
+    `stop` must end what they wait for."""
+    waiting, faults = collections.deque(items), list[BaseException]()
+
+    def run(worker: int) -> None:
+        os.sched_setaffinity(0, workers[worker])  # of this thread, and of programs that it starts
+        with turn:
+            while waiting and not faults:
+                try:
+                    work(waiting.popleft(), worker)
+                except BaseException as fault:  # noqa: BLE001: raised below
+                    faults.append(fault)
+
+    threads = [threading.Thread(target=run, args=(worker,), name=f"card {worker}") for worker in workers]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    except BaseException:
+        waiting.clear()
+        stop()
+        for thread in threads:
+            if thread.ident:
+                thread.join()
+        raise
+    if faults:
+        raise faults[0]
+
+
+@contextlib.contextmanager
+def given_up(turn: threading.Lock | None) -> Iterator[None]:
+    if turn:
+        turn.release()
+    try:
+        yield
+    finally:
+        if turn:
+            turn.acquire()
