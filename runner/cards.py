@@ -28,6 +28,10 @@ class Card:
     name: str
     cores: frozenset[int]
 
+    def environment(self) -> dict[str, str]:
+        """Of a program on it. FEBENCH_CARD: its machine has more cores than it may use (common/report/machine.h)."""
+        return {"CUDA_VISIBLE_DEVICES": self.name, "FEBENCH_CARD": str(self.number)}
+
 
 def whole_cores(threads: Iterable[int]) -> list[list[int]]:
     """Threads of a core stand together."""

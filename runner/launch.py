@@ -88,7 +88,7 @@ class Launcher:
         well."""
         if self.ended:
             raise Ended
-        more = self.waiting() | ({"CUDA_VISIBLE_DEVICES": self.card.name} if self.card else {})
+        more = self.waiting() | (self.card.environment() if self.card else {})
         with open(log, "wb") as out:
             self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                                           env={**os.environ, **OPEN_MPI, **more}, process_group=0,

@@ -667,7 +667,7 @@ static void test_machine_record_comes_back(void **state)
 static void test_bound_process_names_the_machine(void **state)
 {
     (void)state;
-    fe_machine free_one, bound;
+    fe_machine free_one, bound, beside;
     cpu_set_t all, one, after;
     skip_if(fe_host_cores() < 2 ? "there is one core" : NULL, "bound process");
     must(fe_machine_find(0, &free_one));
@@ -677,11 +677,16 @@ static void test_bound_process_names_the_machine(void **state)
         if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
     const fe_status status = fe_machine_find(1, &bound);
+    setenv("FEBENCH_CARD", "0", 1);
+    const fe_status on_card = fe_machine_find(0, &beside);
+    unsetenv("FEBENCH_CARD");
     assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
     must(status);
+    must(on_card);
     assert_string_equal(bound.slug, free_one.slug);
     assert_int_equal(bound.cores, free_one.cores);
+    assert_int_equal(beside.cores, free_one.cores);
     assert_true(CPU_EQUAL(&one, &after));
 }
 

@@ -71,7 +71,8 @@ static int unbound_cores(void)
 
 fe_status fe_machine_find(int launched, fe_machine *m)
 {
-    const int cores = launched ? fe_cores_here(unbound_cores()) : fe_host_cores();
+    const int shares = launched || getenv("FEBENCH_CARD");
+    const int cores = shares ? fe_cores_here(unbound_cores()) : fe_host_cores();
     *m = (fe_machine){.cores = cores, .host_threads = cores};
     m->memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     FE_TRY(device_name(&fe_backend_host, sizeof m->cpu, m->cpu));

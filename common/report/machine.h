@@ -21,7 +21,8 @@ typedef struct fe_machine {
 
 /* Names and sizes; the ceilings stay 0, and host_threads is cores. `launched`: this process is one of several
  * that share the machine. Its launcher may have bound it to a few cores; all that it could have been given
- * then count, so that the name is that of a process that is not bound. */
+ * then count, so that the name is that of a process that is not bound. The variable FEBENCH_CARD of the
+ * environment says the same: the runner sets it where it measures on several GPUs side by side. */
 fe_status fe_machine_find(int launched, fe_machine *m);
 /* Lower case, with every run of other characters than a-z and 0-9 turned into one hyphen. */
 void fe_machine_slug(const char *name, size_t size, char *slug);

@@ -588,8 +588,8 @@ class Cards(Folder):
             log = pathlib.Path(top) / "log"
             one = launch.Launcher(cards.Card(1, "GPU-ab", frozenset(os.sched_getaffinity(0))), threading.Lock())
             with one.turn, contextlib.redirect_stdout(io.StringIO()):
-                self.assertEqual(one.launch(["sh", "-c", "echo $CUDA_VISIBLE_DEVICES"], log, None), 0)
-                self.assertEqual(log.read_text(), "GPU-ab\n")
+                self.assertEqual(one.launch(["sh", "-c", "echo $CUDA_VISIBLE_DEVICES $FEBENCH_CARD"], log, None), 0)
+                self.assertEqual(log.read_text(), "GPU-ab 1\n")
                 threading.Timer(0.2, one.end).start()
                 with self.assertRaises(launch.Ended):
                     one.launch(["sleep", "100"], log, None)
