@@ -4,6 +4,7 @@
  * every variant checked on it before any is timed, then all of them interleaved at random. */
 #include "bench/reporter.h"
 #include "bench/timing.h"
+#include "common/base/cores.h"
 #include "have/cuda.h"
 
 #include <algorithm>
@@ -149,12 +150,11 @@ fe_status measure_ceilings(const fe_backend *backend, int threads, double *copy,
 /* The record's ceilings, or new ones. */
 fe_status know_machine(const arguments &a, fe_machine *m)
 {
-    const int threads = threads_of(a);
     FE_TRY(fe_machine_find(0, m));
-    m->host_threads = threads;
+    m->host_threads = a.threads > 0 ? a.threads : fe_threads_of(m->cores);
     if (a.slug || !a.give_up.empty() || a.machine.empty()) return FE_OK;
     if (std::ifstream(a.machine).good()) return fe_machine_read(a.machine.c_str(), m);
-    FE_TRY(measure_ceilings(&fe_backend_host, threads, &m->host_copy, &m->host_flop));
+    FE_TRY(measure_ceilings(&fe_backend_host, m->host_threads, &m->host_copy, &m->host_flop));
 #if FE_HAVE_CUDA
     if (fe_cuda_devices() > 0) FE_TRY(measure_ceilings(&fe_backend_cuda, 0, &m->cuda_copy, &m->cuda_flop));
 #endif
