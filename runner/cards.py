@@ -1,8 +1,8 @@
 """GPUs side by side: each measures a point of its own, with its share of the cores.
 
 A point that needs one GPU leaves the others of a machine idle. On a machine with several, PAPER=1 starts a program on each.
-Programs on different cards share nothing but the host: each has cores of its own, whole ones where a core runs two
-threads, and rows tell clock, power and the load of these cores as ever (docs/method.md has what this costs).
+They share nothing but the host: each has cores of its own, whole ones where a core runs two threads. So only points go
+side by side whose times are counted on the device, those of kernels: docs/method.md, "Side by side", has the figures.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ class Work:
     traits: tuple[str, ...]  # element, family of meshes or problems, ...
     size: float
     terms: tuple[float, ...]
+    steady: float = 0.0  # seconds that it takes beside these: of operations without pause
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,12 +44,16 @@ class Record:
     stopped: bool = False
     predicted: float | None = None  # of this run, from more than rows
 
+    def rest(self) -> float:
+        """Seconds beside those that are known."""
+        return max(self.seconds - self.work.steady, 0.01)
+
 
 def work_of(point: points.Point, strategies: int, repetitions: int, gmsh: bool) -> Work:
     size = point.dofs(gmsh)
     n, samples = strategies, strategies * repetitions
-    seconds = n * point.steady_seconds() if isinstance(point, points.Kernels) else 0.0
-    terms = (1.0, n, samples, n * size, samples * size, seconds)
+    terms: tuple[float, ...] = (1.0, n, samples, n * size, samples * size)
+    steady = n * point.steady_seconds() if isinstance(point, points.Kernels) else 0.0
     traits = [point.element, point.family()]
     if isinstance(point, points.Kernels):
         traits += [point.special]
@@ -56,12 +61,12 @@ def work_of(point: points.Point, strategies: int, repetitions: int, gmsh: bool) 
         traits += point.axes()
     elif isinstance(point, points.Solves):
         traits += [point.precondition, str(point.ranks)]
-        terms = terms[:5] + (size,)
+        terms += (size,)
     elif isinstance(point, points.Scaling):
         traits += [point.kind, str(point.ranks)]
         total = size * point.ranks
-        terms = terms[:5] + (total if point.size.isdigit() else 0.0, total)
-    return Work(f"{point.program}-{point.backend}", tuple(traits), size, terms)
+        terms += (total if point.size.isdigit() else 0.0, total)
+    return Work(f"{point.program}-{point.backend}", tuple(traits), size, terms, steady)
 
 
 # --- fitting ---------------------------------------------------------------------------------------------
@@ -74,13 +79,13 @@ def sum_of(factors: list[float], work: Work) -> float:
 def equal_shares(records: list[Record]) -> list[float]:
     """Factors with which all terms are equally long."""
     n = len(records[0].work.terms)
-    means = [sum(r.work.terms[i] / r.seconds for r in records) / len(records) for i in range(n)]
+    means = [sum(r.work.terms[i] / r.rest() for r in records) / len(records) for i in range(n)]
     return [1 / (n * mean) if mean > 0 else 0.0 for mean in means]
 
 
 def scaled(factors: list[float], records: list[Record]) -> list[float]:
     """So that the records are met on average."""
-    beyond = sum(math.log(r.seconds / sum_of(factors, r.work)) for r in records) / len(records)
+    beyond = sum(math.log(r.rest() / sum_of(factors, r.work)) for r in records) / len(records)
     return [f * math.exp(beyond) for f in factors]
 
 
@@ -88,7 +93,7 @@ def fit(records: list[Record], start: list[float]) -> list[float]:
     """Factors of the terms, none negative, with the least sum of weighted squares of relative errors. Where few records
     leave them open, they stay near `start`."""
     n = len(records[0].work.terms)
-    table = [[t / r.seconds for t in r.work.terms] for r in records]
+    table = [[t / r.rest() for t in r.work.terms] for r in records]
     weight = [r.weight for r in records]
     a = [[sum(w * row[i] * row[j] for w, row in zip(weight, table)) for j in range(n)] for i in range(n)]
     b = [sum(w * row[i] for w, row in zip(weight, table)) for i in range(n)]
@@ -131,9 +136,9 @@ class Costs:
         beyond, weights = 0.0, DOUBTS
         for r in known:
             weight = r.weight * nearness(work, r.work)
-            beyond += weight * math.log(r.seconds / sum_of(factors, r.work))
+            beyond += weight * math.log(r.rest() / sum_of(factors, r.work))
             weights += weight
-        seconds = sum_of(factors, work) * math.exp(beyond / weights)
+        seconds = sum_of(factors, work) * math.exp(beyond / weights) + work.steady
         return max([seconds] + [LATE * r.seconds for r in known if r.stopped and r.name == name])
 
 

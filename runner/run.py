@@ -8,7 +8,7 @@ it goes on: finished points are kept.
 The sweep takes one process of each point, the most useful points first (experiments/settings.toml has the passes). With
 PAPER=1 it takes the whole list with all independent processes, in a random order within each experiment, in pieces:
 BUDGET=minutes ends one, the next call goes on, also on another machine of the same kind with the copied folder.
-With several GPUs, points that need one are measured side by side, one on each, and then those that need more or none;
+With several GPUs, points of kernels are measured side by side, one on each, and then all others, one at a time;
 CARDS=n: on n of them. MISSING=1 says what is missing and runs nothing. EXPERIMENTS="names" takes these alone.
 Environment beside these: BUILD, RESULTS, BENCH_START (when make bench began, seconds since 1970), SEED, PASSES, and
 BENCH_BUILD, the command that builds all programs: where only that of the first look is there, it runs first.
@@ -163,12 +163,12 @@ class Run:
 
     def visit_all(self, items: list[tuple[experiments.Task, int]], share: float | None = None,
                   anyway: tuple[experiments.Task, int] | None = None) -> None:
-        """Of points and numbers of their processes; those on one GPU first, where they go side by side."""
+        """Of points and numbers of their processes; those that go side by side on several GPUs first."""
         if self.launchers and not (self.folder.path / "machine.csv").exists():  # one of them measures the ceilings
             items, first = items[1:], items[:1]
             for task, number in first:
                 self.visit(task, number, share, (task, number) == anyway)
-        beside = [item for item in items if self.launchers and item[0].point.on_one_gpu()]
+        beside = [item for item in items if self.launchers and item[0].point.is_timed_on_a_gpu()]
         if beside:
             workers = {launcher.card.number: launcher.card.cores for launcher in self.launchers}
             cards.take_turns(beside, workers, self.launchers[0].turn,
