@@ -15,12 +15,13 @@ MATRICES = ("assembled_bsr", "assembled_symmetric")  # with blocks of their own,
 Known = Mapping[str, tuple[Claim, Sequence[Verdict]]]
 
 
-def largest(known: Known, name: str, machine: str, element: str, box: bool) -> Decided | None:
-    """Of a claim the point of products with tangents on the largest mesh of a kind; of several there, as where the claim
+def largest(known: Known, name: str, machine: str, element: str, box: bool,
+            operation: str = "jacvec") -> Decided | None:
+    """Of a claim the point of products with tangents (of 21 numbers: jacvec_full) on the largest mesh of a kind; of several there, as where the claim
     has several matrices, the one with the least ratio: the strongest."""
     verdicts = known[name][1] if name in known else ()
     points = [p for v in verdicts if v.machine == machine for p in v.points
-              if p.where["element"] == element and p.where["operation"] == "jacvec"
+              if p.where["element"] == element and p.where["operation"] == operation
               and str(p.where["case"]).startswith("box") == box]
     return max(points, key=lambda p: (int(p.where["n_dof"] or 0), -p.ratio.value), default=None)
 
@@ -61,14 +62,15 @@ def table(known: Known) -> list[str]:
             sustained, floats, price = (
                 largest(known, name, v.machine, element, True) if on_gpu else None
                 for name in ("sustained_over_matrix", "floats_over_matrix", "price_of_order"))
+            full = largest(known, "full_tangents_over_matrix", v.machine, element, True, "jacvec_full")
             told = [p.ratio for p in (box, sustained, other) if p]
             take = ("`patch`" if all(r.low > 1 for r in told) else "the matrix" if all(r.high < 1 for r in told)
                     else "either")
             lines.append([
                 ELEMENT[element], words.machine(v.machine) + ("" if on_gpu else " host"), cell(box),
-                cell(sustained), cell(other), cell(floats),
+                cell(sustained), cell(other), cell(floats), cell(full),
                 *solved(v.machine, "cuda" if on_gpu else "host", element), cell(price),
                 take
             ])
     return text.table(["element", "on", "product: box", "without a pause", "irregular mesh", "box, floats",
-                       "plastic solve", "with set-ups", "least with set-ups", "`patch_ordered` takes", "take"], lines, 2)
+                       "box, 21 numbers", "plastic solve", "with set-ups", "least with set-ups", "`patch_ordered` takes", "take"], lines, 2)
