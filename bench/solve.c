@@ -55,6 +55,11 @@ static const char help[] =
     "                            aggregation), direct (factors of the elastic matrix, by SuperLU on the "
     "host).\n"
     "                            Where one fails, multigrid takes over, then direct if it fits: said\n"
+    "  --products PRECISION      of linear solves: double (default), mixed (an element computes in floats). "
+    "The\n"
+    "                            residual is then computed in double precision, again and again until it is "
+    "as\n"
+    "                            small as asked; where that makes no progress, doubles take over: said\n"
     "  --krylov-tolerance T      relative residual of linear solves, or auto (default): Eisenstat-Walker\n"
     "  --krylov-iterations N     limit of iterations of one linear solve (20000)\n"
     "  --graphs, --no-graphs     Krylov iterations as CUDA graphs (on GPUs: yes). Their time is then not "
@@ -107,6 +112,7 @@ enum {
     OPT_RESTART,
     OPT_ORTHOGONALIZATION,
     OPT_BASIS,
+    OPT_PRODUCTS,
     OPT_MEASURE_ORTHOGONALITY,
     OPT_PRECONDITION,
     OPT_KRYLOV_TOLERANCE,
@@ -148,6 +154,7 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
                                       {"restart", 1, 0, OPT_RESTART},
                                       {"orthogonalization", 1, 0, OPT_ORTHOGONALIZATION},
                                       {"basis", 1, 0, OPT_BASIS},
+                                      {"products", 1, 0, OPT_PRODUCTS},
                                       {"measure-orthogonality", 0, 0, OPT_MEASURE_ORTHOGONALITY},
                                       {"precondition", 1, 0, OPT_PRECONDITION},
                                       {"krylov-tolerance", 1, 0, OPT_KRYLOV_TOLERANCE},
@@ -255,6 +262,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
         return option_choice(flag, text, fe_orthogonalization_names, FE_N_ORTHOGONALIZATION,
                              &o->orthogonalization);
     case OPT_BASIS: return option_choice(flag, text, fe_basis_names, FE_N_BASIS, &o->basis);
+    case OPT_PRODUCTS: CHOICE(&o->products, "double", "mixed");
     case OPT_MEASURE_ORTHOGONALITY: a->benchmark.measure_orthogonality = 1; return FE_OK;
     case OPT_PRECONDITION:
         return option_choice(flag, text, fe_precondition_names, FE_N_PRECONDITION, &o->precondition);

@@ -27,6 +27,7 @@ static const char help[] =
     "                            comes out\n"
     "  --jacobian KIND           of the loads steps and linear: tangent (default), difference (by GMRES)\n"
     "  --basis PRECISION         what GMRES of the load fixed stores its basis in: double (default), single\n"
+    "  --products PRECISION      of linear solves: double (default), mixed; the reference has doubles\n"
     "  --precondition KIND       block-jacobi, multigrid (default), chebyshev, none\n"
     "  --backend host|cuda       (host)\n"
     "  --ranks N                 threads of this process (1); on cuda each has a GPU\n"
@@ -52,6 +53,8 @@ static const char help[] =
 /* FE_JACOBIAN_TANGENT and FE_JACOBIAN_DIFFERENCE */
 enum { N_JACOBIAN = 2 };
 static const char *const jacobian_names[N_JACOBIAN] = {"tangent", "difference"};
+enum { N_PRODUCTS = FE_MIXED + 1 };
+static const char *const product_names[N_PRODUCTS] = {"double", "mixed"};
 
 enum { MOST_REPETITIONS = WHOLE_MOST_REPETITIONS, MOST_STEPS = 999 };
 
@@ -62,7 +65,7 @@ enum { N_REFEREE = sizeof referees / sizeof *referees };
 typedef struct arguments {
     whole_choice choice;
     const char *backend, *rows, *samples, *give_up;
-    int jacobian, basis, precondition, ranks, asked, threads, transport, repetitions, process,
+    int jacobian, basis, products, precondition, ranks, asked, threads, transport, repetitions, process,
         done; /* asked: --ranks or 0 */
     double most_error;
     int n_variant, *variant;
@@ -160,7 +163,7 @@ static fe_options options_of(const arguments *a, int variant)
     fe_options o = fe_default_options();
     o.variant = fe_variant_at(variant)->name, o.backend = a->backend;
     o.ranks = a->ranks, o.threads = a->threads, o.transport = a->transport;
-    o.precondition = a->precondition, o.jacobian = a->jacobian;
+    o.precondition = a->precondition, o.jacobian = a->jacobian, o.products = a->products;
     o.graphs = FE_GRAPHS_OFF; /* phases are told apart */
     if (a->choice.load == WHOLE_LINEAR) o.krylov_tolerance = whole_linear_tolerance, o.tolerance = 1e-7;
     if (a->choice.load == WHOLE_FIXED) {
@@ -176,7 +179,7 @@ static fe_options options_of(const arguments *a, int variant)
 static fe_options reference_options(const arguments *a, int variant)
 {
     fe_options o = options_of(a, variant);
-    o.ranks = 1, o.threads = 0, o.jacobian = FE_JACOBIAN_TANGENT;
+    o.ranks = 1, o.threads = 0, o.jacobian = FE_JACOBIAN_TANGENT, o.products = FE_DOUBLE;
     if (a->choice.load == WHOLE_FIXED) {
         o.orthogonalization = FE_ORTHOGONALIZATION_CGS2, o.basis = FE_BASIS_DOUBLE;
         return o;
@@ -190,7 +193,8 @@ static fe_options reference_options(const arguments *a, int variant)
 static int is_there(const bench *b, int i)
 {
     const fe_variant *v = fe_variant_at(i);
-    return fe_variant_table(v, b->backend->on_gpu, FE_DOUBLE) != NULL;
+    return fe_variant_table(v, b->backend->on_gpu, FE_DOUBLE) != NULL &&
+           fe_variant_table(v, b->backend->on_gpu, b->arguments->products) != NULL;
 }
 
 /* Which referee checks `variant`, another one; *strategy: its number. -1: there is none. */
@@ -406,6 +410,8 @@ static fe_status open_bench(bench *b, const fe_machine *machine)
     if (a->basis && a->choice.load != WHOLE_FIXED)
         return fe_fail(FE_BAD_INPUT, "--basis %s: --load %s solves by CG, which has none",
                        fe_basis_names[a->basis], whole_load_names[a->choice.load]);
+    if (a->products != FE_DOUBLE && a->jacobian == FE_JACOBIAN_DIFFERENCE)
+        return fe_fail(FE_BAD_INPUT, "--products mixed: --jacobian difference has no products of tangents");
     if (a->jacobian != FE_JACOBIAN_TANGENT && a->choice.load == WHOLE_FIXED)
         return fe_fail(FE_BAD_INPUT, "--jacobian %s: --load fixed has tangents", jacobian_names[a->jacobian]);
     FE_TRY(fe_backend_find(a->backend, &b->backend));
@@ -428,6 +434,7 @@ static fe_status open_bench(bench *b, const fe_machine *machine)
                     : a->basis == FE_BASIS_SINGLE         ? "gmres_single"
                                                           : "gmres";
     b->row.precondition = fe_precondition_names[a->precondition];
+    b->row.row.precision = fe_precision_name(a->products);
     b->row.row.backend = a->backend, b->row.row.order = fe_order_names[FE_ORDER_AUTO];
     b->row.row.ranks = a->ranks, b->row.row.threads = a->threads, b->row.row.process = a->process;
     if (!a->give_up) bench_conditions_open(b->backend, &b->around);
@@ -515,6 +522,7 @@ enum {
     OPT_LOAD,
     OPT_JACOBIAN,
     OPT_BASIS,
+    OPT_PRODUCTS,
     OPT_PRECONDITION,
     OPT_BACKEND,
     OPT_RANKS,
@@ -535,6 +543,7 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
                                       {"element", 1, 0, OPT_ELEMENT},
                                       {"load", 1, 0, OPT_LOAD},
                                       {"basis", 1, 0, OPT_BASIS},
+                                      {"products", 1, 0, OPT_PRODUCTS},
                                       {"precondition", 1, 0, OPT_PRECONDITION},
                                       {"backend", 1, 0, OPT_BACKEND},
                                       {"ranks", 1, 0, OPT_RANKS},
@@ -572,6 +581,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_LOAD: return option_choice(flag, text, whole_load_names, WHOLE_N_LOAD, &a->choice.load);
     case OPT_JACOBIAN: return option_choice(flag, text, jacobian_names, N_JACOBIAN, &a->jacobian);
     case OPT_BASIS: return option_choice(flag, text, fe_basis_names, FE_N_BASIS, &a->basis);
+    case OPT_PRODUCTS: return option_choice(flag, text, product_names, N_PRODUCTS, &a->products);
     case OPT_TRANSPORT: return option_choice(flag, text, fe_transport_names, FE_N_TRANSPORT, &a->transport);
     case OPT_PRECONDITION: /* not auto, which changes under way */
         FE_TRY(option_choice(flag, text, fe_precondition_names + 1, FE_N_PRECONDITION - 1, &a->precondition));

@@ -145,6 +145,65 @@ static void bars(void **state)
         }
 }
 
+/* Whatever is solved with products in floats has the answer of doubles: a short bar with them to the end, the
+ * plate after doubles took over, which is said, and bars in between as rounding will have it. */
+static void floats_give_the_answer_of_doubles(void **state)
+{
+    (void)state;
+    skip_without("solve", "products in floats");
+    const struct {
+        const char *text, *box, *flags, *products;
+    } body[] = {{problem, "-e hex8 -c 8,8,8 -l 1,1,1", "", "mixed"},
+                {problem, "-e tet4 -c 8,8,8 -l 1,1,1", "--ranks 3 --variant assembled_symmetric", "mixed"},
+                {problem, "-e hex8 -c 300,2,2 -l 150,1,1", "", NULL},
+                {problem, "-e hex8 -c 300,2,2 -l 150,1,1", "--ranks 3", NULL},
+                {problem, "-e tet4 -c 150,1,1 -l 150,1,1", "--variant assembled_bsr", NULL},
+                {plate, "-e hex8 -c 20,20,3 -l 1000,1000,1", "", "double"}};
+    for (size_t k = 0; k < sizeof body / sizeof *body; k++) {
+        char flags[96], *said[2];
+        double u[2];
+        const char *used = NULL;
+        for (int mixed = 0; mixed < 2; mixed++) {
+            snprintf(flags, sizeof flags, "--precondition multigrid --products %s %s",
+                     mixed ? "mixed" : "double", body[k].flags);
+            json_t *root = solve_box(body[k].text, body[k].box, flags, &said[mixed]);
+            u[mixed] = result_number(result_step(root, 0), "max_abs_u");
+            const char *now = json_string_value(result_at(result_at(root, "run"), "products"));
+            used = !strcmp(now, "mixed") ? "mixed" : "double";
+            json_decref(root);
+        }
+        result_near(body[k].box, u[1], u[0], 1e-6 * u[0]);
+        if (body[k].products) assert_string_equal(used, body[k].products);
+        assert_null(strstr(said[0], "make no progress"));
+        assert_int_equal(strstr(said[1], "make no progress") != NULL, !strcmp(used, "double"));
+        free(said[0]), free(said[1]);
+    }
+}
+
+/* What has no products in floats is refused. */
+static void floats_are_refused(void **state)
+{
+    (void)state;
+    skip_without("solve", "products in floats");
+    const struct {
+        const char *flags, *said;
+    } refused[] = {{"--variant assembled_csr", "--products mixed: the strategy assembled_csr"},
+                   {"--jacobian difference", "--products mixed: --jacobian difference"},
+                   {"--tet-points 4", "there is no mixed precision"}};
+    char path[FOLDER_LENGTH + 16];
+    snprintf(path, sizeof path, "%s/b.json", test_folder);
+    write_file(path, "%s", problem);
+    free(read_success("%s/meshgen box -e tet4 -c 2,1,1 -l 2,1,1 -o %s/b.msh", build_folder(), test_folder));
+    for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
+        int code;
+        char *said = read_command(&code, "%s/solve %s --threads 1 --products mixed %s 2>&1", build_folder(),
+                                  path, refused[k].flags);
+        assert_int_equal(code, 2);
+        assert_holds(said, refused[k].said);
+        free(said);
+    }
+}
+
 /* A plate of 1000 : 1, of cells of 150 : 1: the cycle in floats is not positive, which is noticed. The one in
  * doubles takes over, or, where it is allowed too few iterations, the direct solver; and they say so. The
  * value: CalculiX 2.20 and a sparse direct solver of another code, -0.0077973. */
@@ -176,6 +235,8 @@ static void a_plate_is_solved(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(factors), cmocka_unit_test(bars),
+                                       cmocka_unit_test(floats_give_the_answer_of_doubles),
+                                       cmocka_unit_test(floats_are_refused),
                                        cmocka_unit_test(a_plate_is_solved)};
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("slender", tests, folder_open, folder_close);

@@ -20,7 +20,7 @@ enum { N_PROBLEM = sizeof problems / sizeof *problems };
 /* One run; `why` is set where it cannot take place. */
 typedef struct run {
     const char *problem, *mesh, *variant, *backend, *why;
-    int precondition;
+    int precondition, products;
     char name[160];
 } run;
 
@@ -52,6 +52,7 @@ static fe_status solve(const run *r, opened *o)
     options.variant = r->variant;
     options.backend = r->backend;
     options.precondition = r->precondition;
+    options.products = r->products;
     options.tolerance = tolerance_of(r);
     const fe_observer observer = history_observer(&o->history);
     return fe_run_case(&o->given.problem, &o->given.mesh, &o->given.boundary, &options, &observer,
@@ -138,7 +139,7 @@ static void test_run(void **state)
 
 /* Adds the runs of one variant on one backend, or one that only says why there are none. */
 static int add_runs(run *runs, int n, const char *variant, const char *backend, int precondition,
-                    const char *why)
+                    int products, const char *why)
 {
     if (why) {
         runs[n] = (run){.variant = variant, .backend = backend, .why = why};
@@ -152,31 +153,43 @@ static int add_runs(run *runs, int n, const char *variant, const char *backend, 
                        .mesh = problems[p][m],
                        .variant = variant,
                        .backend = backend,
-                       .precondition = precondition};
-            snprintf(r->name, sizeof r->name, "%s %s %s %s%s%s", r->problem, r->mesh, variant, backend,
-                     precondition ? " " : "", precondition ? fe_precondition_names[precondition] : "");
+                       .precondition = precondition,
+                       .products = products};
+            snprintf(r->name, sizeof r->name, "%s %s %s %s%s%s%s", r->problem, r->mesh, variant, backend,
+                     precondition ? " " : "", precondition ? fe_precondition_names[precondition] : "",
+                     products == FE_MIXED ? " mixed" : "");
         }
     }
     return n;
 }
 
+/* Whether it solves with products in floats, too: a scatter, a gather, and a matrix. */
+static int is_in_floats(const char *variant)
+{
+    return !strcmp(variant, "patch") || !strcmp(variant, "node_csr") ||
+           !strcmp(variant, "assembled_symmetric");
+}
+
 int main(int argc, char **argv)
 {
     const int n_variant = fe_variant_count();
-    run *runs = calloc((size_t)(n_variant + FE_N_PRECONDITION) * 2 * 2 * N_PROBLEM, sizeof *runs);
+    run *runs = calloc((size_t)(2 * n_variant + FE_N_PRECONDITION) * 2 * 2 * N_PROBLEM, sizeof *runs);
     struct CMUnitTest *tests =
-        calloc((size_t)(n_variant + FE_N_PRECONDITION) * 2 * 2 * N_PROBLEM, sizeof *tests);
+        calloc((size_t)(2 * n_variant + FE_N_PRECONDITION) * 2 * 2 * N_PROBLEM, sizeof *tests);
     if (!runs || !tests) return 1;
     int n = 0;
     for (int v = 0; v < n_variant; v++) {
         const fe_variant *variant = fe_variant_at(v);
-        n = add_runs(runs, n, variant->name, "host", 0, variant_missing(variant, "host"));
-        n = add_runs(runs, n, variant->name, "cuda", 0, variant_missing(variant, "cuda"));
+        n = add_runs(runs, n, variant->name, "host", 0, FE_DOUBLE, variant_missing(variant, "host"));
+        n = add_runs(runs, n, variant->name, "cuda", 0, FE_DOUBLE, variant_missing(variant, "cuda"));
+        for (int cuda = 0; cuda < 2 && is_in_floats(variant->name); cuda++)
+            if (!variant_missing(variant, cuda ? "cuda" : "host"))
+                n = add_runs(runs, n, variant->name, cuda ? "cuda" : "host", 0, FE_MIXED, NULL);
         for (int k = 1; k < FE_N_PRECONDITION && !strcmp(variant->name, "patch"); k++)
             for (int cuda = 0; cuda < 2; cuda++) {
                 const char *backend = cuda ? "cuda" : "host";
                 if (!variant_missing(variant, backend))
-                    n = add_runs(runs, n, variant->name, backend, k, NULL);
+                    n = add_runs(runs, n, variant->name, backend, k, FE_DOUBLE, NULL);
             }
     }
     for (int i = 0; i < n; i++)

@@ -299,6 +299,7 @@ static json_t *run_of(writer *w, const fe_result *r)
     put(w, quality, "most_neighbors", integer(r->quality.most_neighbors));
     put(w, o, "partition_quality", quality);
     put(w, o, "precondition", text(r->precondition));
+    put(w, o, "products", text(r->products));
     put(w, o, "command", text(r->command));
     put(w, o, "flags", text(r->flags));
     put(w, o, "resumed_after", r->n_before ? integer(r->n_before) : json_null());

@@ -85,8 +85,8 @@ typedef struct fe_result {
     const fe_boundary *boundary;
     const char *mesh_name, *element,
         *status; /* status: running | converged | limit_load | not_converged | interrupted | fault */
-    const char *variant, *backend, *partition, *order, *communication,
-        *precondition;           /* communication: fe_comm's name */
+    const char *variant, *backend, *partition, *order, *communication, *precondition,
+        *products;               /* communication: fe_comm's name; products: the precision of linear solves */
     const char *command, *flags; /* as typed: the whole line, and its flags alone */
     char device[128];
     int ranks, threads;

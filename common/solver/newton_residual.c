@@ -71,6 +71,8 @@ fe_status fe_newton_linearize(fe_solver *s, fe_linearization mode, double *displ
     FE_TRY(s->device->ops->phase(s->device, FE_PHASE_MATERIAL));
     s->moved.evaluations[FE_PHASE_MATERIAL]++;
     FE_TRY(s->assembly->material(&s->problem, s->work, mode, displacement));
+    if (s->mixed.assembly && (s->mixed.assembly->traits & FE_ASSEMBLED)) /* a matrix of its own */
+        FE_TRY(s->mixed.assembly->material(&s->problem, s->mixed.work, mode, displacement));
     return fe_solver_contact_linearize(s, displacement);
 }
 

@@ -16,13 +16,21 @@ static fe_status apply(fe_solver *s, fe_forces forces, int phase, double *displa
     return fe_apply(&s->problem, s->assembly, s->work, s->comm, forces, phase, displacement, y);
 }
 
+/* The strategy's table that linear solves take their products from, and its work. */
+static const fe_assembly *of_products(const fe_solver *s, void **work)
+{
+    *work = s->mixed.assembly ? s->mixed.work : s->work;
+    return s->mixed.assembly ? s->mixed.assembly : s->assembly;
+}
+
 /* jacvec for a y that is clear; supports are left to the caller. */
 static fe_status add_product(void *context, double *direction, double *y)
 {
     fe_solver *s = context;
+    void *work;
+    const fe_assembly *a = of_products(s, &work);
     s->moved.evaluations[FE_PHASE_JACVEC]++;
-    FE_TRY(fe_apply_cleared(&s->problem, s->assembly, s->work, s->comm, s->assembly->jacvec, FE_PHASE_JACVEC,
-                            direction, y));
+    FE_TRY(fe_apply_cleared(&s->problem, a, work, s->comm, a->jacvec, FE_PHASE_JACVEC, direction, y));
     return fe_solver_contact_product(s, direction, y);
 }
 /* A strategy that stores its result does not need it, and a difference is another product. */
@@ -82,6 +90,18 @@ fe_status fe_solver_apply(void *context, double *direction, double *y)
         FE_TRY(apply(s, s->assembly->jacvec, FE_PHASE_JACVEC, direction, y));
         FE_TRY(fe_solver_contact_product(s, direction, y));
     }
+    return mask(s, y);
+}
+
+/* jacvec in mixed precision. */
+static fe_status apply_mixed(void *context, double *direction, double *y)
+{
+    fe_solver *s = context;
+    void *work;
+    const fe_assembly *a = of_products(s, &work);
+    s->moved.evaluations[FE_PHASE_JACVEC]++;
+    FE_TRY(fe_apply(&s->problem, a, work, s->comm, a->jacvec, FE_PHASE_JACVEC, direction, y));
+    FE_TRY(fe_solver_contact_product(s, direction, y));
     return mask(s, y);
 }
 
@@ -222,9 +242,10 @@ fe_status fe_solver_better_preconditioner(fe_solver *s, const char **better)
     return fits ? take_over(s, FE_PRECONDITION_DIRECT, "a sparse direct solver", better) : FE_OK;
 }
 
-fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result)
+fe_status fe_solver_krylov(fe_solver *s, double *b, double *step, double tolerance, int most,
+                           fe_krylov_result *result)
 {
-    const fe_operator A = {.apply = fe_solver_apply,
+    const fe_operator A = {.apply = s->mixed.assembly ? apply_mixed : fe_solver_apply,
                            .context = s,
                            .add = wants_clear(s) ? add_product : NULL,
                            .held = s->supports.held,
@@ -254,6 +275,6 @@ fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double toleran
     FE_TRY(s->device->ops->phase(s->device, FE_PHASE_ORTHOGONALIZATION));
     fe_status (*solve)(fe_krylov *, const fe_operator *, const fe_operator *, double *, double *, double, int,
                        fe_krylov_result *) = s->krylov.restart ? fe_gmres : fe_cg;
-    FE_TRY(solve(&s->krylov, &A, precondition, b, step, tolerance, s->options->krylov_iterations, result));
+    FE_TRY(solve(&s->krylov, &A, precondition, b, step, tolerance, most, result));
     return s->device->ops->phase(s->device, FE_PHASE_OTHER);
 }

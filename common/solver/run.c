@@ -86,6 +86,7 @@ static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *shar
     FE_TRY(fe_problem_open_materials(r->mesh, share, fe_run_kind(r), &materials, s->device, &s->problem));
     FE_TRY(clock_setup(s, FE_SETUP_PROBLEM, &start));
     FE_TRY(fe_assembly_set_up(s->assembly, &s->problem, &s->work));
+    FE_TRY(fe_solver_open_products(s));
     FE_TRY(clock_setup(s, FE_SETUP_STRATEGY, &start));
     if (s->assembly->note && s->comm->rank == 0)
         fprintf(stderr, "solve: %s: %s\n", r->variant->name, s->assembly->note(s->work));
@@ -169,6 +170,7 @@ static fe_status solve_step(fe_solver *s, fe_run *r, const double *to, fe_result
         into->bytes_to_device = s->device->bytes_to_device;
         into->bytes_from_device_solve = s->device->bytes_from_device;
         into->precondition = fe_precondition_names[s->preconditioner.kind];
+        into->products = fe_precision_name(s->mixed.assembly ? FE_MIXED : FE_DOUBLE);
     }
     FE_TRY(status);
     FE_TRY(fe_solver_accept(s, to));
@@ -298,6 +300,11 @@ static fe_status run_solver(fe_run *r, fe_solver *s, fe_share *share)
     return sample_setups(s, r);
 }
 
+static const fe_assembly *table_of(const fe_run *r, int precision)
+{
+    return fe_variant_table(r->variant, r->backend->on_gpu, precision);
+}
+
 static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
 {
     fe_run *r = context;
@@ -311,7 +318,8 @@ static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
                    .comm = comm,
                    .device = device,
                    .preconditioner.direct = &r->direct,
-                   .assembly = fe_variant_table(r->variant, device->ops->on_gpu, FE_DOUBLE)};
+                   .assembly = table_of(r, FE_DOUBLE),
+                   .mixed.assembly = r->options->products == FE_MIXED ? table_of(r, FE_MIXED) : NULL};
     const fe_status status = run_solver(r, &s, share);
     if (status != FE_OK) fe_comm_abort(comm, status); /* before recordings are forgotten */
     if (comm->stranded) return status; /* a thread that was abandoned may still read the halos */
@@ -332,11 +340,6 @@ static void close_run(fe_run *r)
     fe_direct_close(&r->direct);
 }
 
-static const fe_assembly *table_of(const fe_run *r)
-{
-    return fe_variant_table(r->variant, r->backend->on_gpu, FE_DOUBLE);
-}
-
 /* Elements and nodes in the order that is asked for, or that the strategy wants. */
 static fe_status arrange(fe_run *r)
 {
@@ -344,7 +347,8 @@ static fe_status arrange(fe_run *r)
     const fe_order order = r->options->order;
     if (order == FE_ORDER_AS_IS) return FE_OK;
     FE_TRY(order == FE_ORDER_AUTO
-               ? fe_mesh_arrange_for(r->mesh, fe_wants_pieces(table_of(r), fe_run_kind(r)), &r->arrangement)
+               ? fe_mesh_arrange_for(r->mesh, fe_wants_pieces(table_of(r, FE_DOUBLE), fe_run_kind(r)),
+                                     &r->arrangement)
                : fe_mesh_arrange(r->mesh, order, 1, &r->arrangement));
     r->result->order = r->arrangement.name;
     r->arrange_seconds = fe_seconds() - start;
@@ -360,8 +364,15 @@ static fe_status choose(fe_run *r)
         return fe_fail(FE_BAD_INPUT, "--variant %s: there is no such variant; solve --list prints all",
                        o->variant);
     FE_TRY(fe_backend_find(o->backend, &r->backend));
-    if (!table_of(r))
+    if (!table_of(r, FE_DOUBLE))
         return fe_fail(FE_BAD_INPUT, "--variant %s: has no %s version in this build", o->variant, o->backend);
+    if (o->products == FE_MIXED && !table_of(r, FE_MIXED))
+        return fe_fail(FE_BAD_INPUT, "--products mixed: the strategy %s computes in double precision alone",
+                       o->variant);
+    if (o->products == FE_MIXED && o->jacobian == FE_JACOBIAN_DIFFERENCE)
+        return fe_fail(
+            FE_BAD_INPUT,
+            "--products mixed: --jacobian difference takes residuals, which are in double precision");
     if (o->precondition == FE_PRECONDITION_DIRECT && !FE_HAVE_SUPERLU)
         return fe_fail(
             FE_BAD_INPUT,
@@ -418,6 +429,7 @@ fe_status fe_run_benchmark(const fe_case *c, const fe_mesh *mesh, const fe_bound
     result->volume = quality.volume;
     result->element = fe_kind_name(mesh->kind);
     result->precondition = fe_precondition_names[fe_precondition_of(o, mesh->n_node)];
+    result->products = fe_precision_name(o->products);
     result->variant = o->variant, result->backend = o->backend, result->ranks = o->ranks;
     result->partition = fe_partition_names[o->partition];
     result->order = fe_order_names[o->order];

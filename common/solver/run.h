@@ -45,6 +45,7 @@ typedef struct fe_options {
     fe_order order; /* of nodes and elements in shares: auto (default) as the strategy wants it; the mesh
                        keeps its numbers, which results and partitions use */
     int jacobian, predictor, krylov, restart, orthogonalization, basis, precondition;
+    int products;            /* of linear solves: FE_DOUBLE or FE_MIXED */
     double krylov_tolerance; /* 0: Eisenstat-Walker */
     int krylov_iterations;   /* of one linear solve */
     double tolerance;

@@ -86,6 +86,14 @@ typedef struct fe_preconditioner {
     int direct_refused;     /* it does not fit, or is not in this build */
 } fe_preconditioner;
 
+/* Products of linear solves in mixed precision (refinement.c); assembly NULL: they are in double precision.
+ */
+typedef struct fe_mixed_products {
+    const fe_assembly *assembly;
+    void *work;
+    double *residual, *correction; /* [n_all] */
+} fe_mixed_products;
+
 /* Where the solver is, and when it says so next. */
 typedef struct fe_progress {
     int load_step, iteration; /* of Newton's method, from 1 */
@@ -122,6 +130,7 @@ typedef struct fe_solver {
     double *scalar; /* [64] */
     int jacobian;   /* of the next linear solve */
     fe_difference difference;
+    fe_mixed_products mixed;
     fe_krylov krylov;
     int records; /* its iterations, where the backend can */
     fe_anderson anderson;
@@ -156,7 +165,12 @@ fe_status fe_solver_open_preconditioner(fe_solver *s);
 fe_status fe_solver_better_preconditioner(fe_solver *s, const char **better);
 /* Conjugate gradients take over from GMRES for the rest of the run. */
 fe_status fe_solver_take_cg(fe_solver *s);
-/* Solves K(trial) step = b with the chosen Krylov method and preconditioner. */
+/* Sets up the products of linear solves where they are not those in double precision. */
+fe_status fe_solver_open_products(fe_solver *s);
+/* Solves K(trial) step = b with the chosen Krylov method and preconditioner, in `most` iterations, with the
+ * products that linear solves have; and to a residual in double precision whatever these are. */
+fe_status fe_solver_krylov(fe_solver *s, double *b, double *step, double tolerance, int most,
+                           fe_krylov_result *result);
 fe_status fe_solver_linear(fe_solver *s, double *b, double *step, double tolerance, fe_krylov_result *result);
 
 /* sum over ranks of x·y, to the host */
