@@ -31,7 +31,8 @@ def solve_tables(model: Model) -> list[Table]:
     def entry(row: Row) -> Entry:
         case = row["case"].removesuffix("-peer")
         ranks = f"{row['ranks']}" + (", peer" if case != row["case"] else "")
-        line = (row["variant"], row["precondition"], ranks)
+        products = "" if row["precision"] == "double" else f", products {row['precision']}"
+        line = (row["variant"], row["precondition"] + products, ranks)
         lines = groups.setdefault((row["backend"], case, row["element"]), {})
         return lines.setdefault(line, {}).setdefault(row["operation"], Entry())
 

@@ -50,7 +50,7 @@ def solves_of(model: Model, least: int = 0) -> dict[SolvePlace, list[Point]]:
     least = least or (3 if len(model.runs) > 1 else 1)
     at: dict[tuple[SolvePlace, model_.Run], list[Point]] = {}
     for p in model.of("solves.csv"):
-        if p.ranks == 1 and not p.strategy.startswith("petsc"):
+        if p.ranks == 1 and not p.strategy.startswith("petsc") and p.row["precision"] == "double":
             at.setdefault(((p.card, p.case, p.element, p.krylov, p.precondition, p.n_dof), p.run), []).append(p)
 
     def rank(entry: tuple[tuple[SolvePlace, model_.Run], list[Point]]) -> tuple[int, int, bool]:

@@ -52,6 +52,8 @@ class Record:
 def work_of(point: points.Point, strategies: int, repetitions: int, gmsh: bool) -> Work:
     size = point.dofs(gmsh)
     n, samples = strategies, strategies * repetitions
+    if isinstance(point, points.Kernels):
+        samples *= point.operations()
     terms: tuple[float, ...] = (1.0, n, samples, n * size, samples * size)
     steady = n * point.steady_seconds() if isinstance(point, points.Kernels) else 0.0
     traits = [point.element, point.family()]
@@ -60,7 +62,7 @@ def work_of(point: points.Point, strategies: int, repetitions: int, gmsh: bool) 
     elif point.program not in points.KINDS:
         traits += point.axes()
     elif isinstance(point, points.Solves):
-        traits += [point.precondition, str(point.ranks)]
+        traits += [point.precondition, str(point.ranks), point.products]
         terms += (size,)
     elif isinstance(point, points.Scaling):
         traits += [point.kind, str(point.ranks)]
@@ -186,7 +188,7 @@ def read_rows(path: pathlib.Path) -> Iterator[Record]:
     program = path.stem
     for row in table:
         key = tuple(row[c] for c in ("backend", "element", "case", "n_dof", "ranks", "precision", "hardening", "condition", "operand"))
-        groups[key + (row.get("precondition"), row["order"], row["plastic"])].append(row)
+        groups[key + (row.get("precondition"), row["precision"], row["order"], row["plastic"])].append(row)
     for group in groups.values():
         record = record_of_rows(program, group)
         if record:
@@ -216,7 +218,8 @@ def record_of_rows(program: str, group: list[rows.Row]) -> Record | None:
         if str(first["variant"]).startswith("petsc_"):
             point = points.Peers(backend, element, size, str(first["precondition"]), ranks)
         else:
-            point = points.Solves(backend, element, size, str(first["precondition"]), ranks)
+            products = str(first["precision"]).replace("double", "")
+            point = points.Solves(backend, element, size, str(first["precondition"]), ranks, products)
         seconds = sampled(row for row in group if str(row["operation"]).startswith(("solve", "precondition_setup")))
     elif program == "scaling":
         mesh = dofs if "box" in case else f"irregular@{dofs}"

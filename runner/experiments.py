@@ -17,7 +17,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent.parent / "experiments"
 KEYS = {"name", "question", "program", "pass", "axes", "only", "repetitions", "processes"}
 LISTS = ("SIZES", "MESHES", "SOLVES", "STRONG", "WEAK", "SOCKET", "RANKS")
 KERNEL_AXES = ("size", "order", "plastic", "pattern", "special", "element")
-AXES = {"kernels": KERNEL_AXES, "solves": ("problem", "precondition", "element"),
+AXES = {"kernels": KERNEL_AXES, "solves": ("problem", "precondition", "products", "element"),
         "peers": ("problem", "precondition", "element"), "scaling": ("size", "kind", "ranks", "element"),
         "anderson": ("element", "jacobian", "depth", "step"),
         "orthogonality": ("precondition", "orthogonalization", "basis", "columns"),
@@ -237,6 +237,7 @@ def solve_points(experiment: Experiment, backend: str, variables: Variables, fin
     kind = points.KINDS[experiment.program]
     ranks = [int(n) for n in variables.lists[f"RANKS_{backend}"]]
     preconditions = values(experiment, "precondition", backend, variables, ("$PRECONDITION",))
+    products = [p.replace("double", "") for p in values(experiment, "products", backend, variables, ("double",))]
     elements = values(experiment, "element", backend, variables, ("$ELEMENTS",))
     for problem in values(experiment, "problem", backend, variables, ()):
         for mesh, precondition in itertools.product(meshes_of(problem, fine, peers), preconditions):
@@ -244,8 +245,8 @@ def solve_points(experiment: Experiment, backend: str, variables: Variables, fin
             counts = ranks or [1] if reference else [1]
             if peers and backend == "host":
                 counts = [max(ranks, default=1)]
-            for n, element in itertools.product(counts, elements):
-                yield kind(backend, element, mesh, precondition, n)
+            for n, precision, element in itertools.product(counts, products, elements):
+                yield kind(backend, element, mesh, precondition, n, precision)
 
 
 def rank_points(experiment: Experiment, backend: str, variables: Variables) -> Iterator[points.Point]:

@@ -20,6 +20,7 @@ CONTACT_SHARES = ("0.001", "0.01", "0.1")  # of nodes, beside none
 OPERATIONS = {"voce": ("residual", "material"), "sustained": ("residual", "jacvec_elastic", "jacvec"),
               "energy": ("jacvec_elastic", "jacvec"), "full": ("jacvec_full",),
               "contact": ("residual", "jacvec", "diagonal")}
+ALL_OPERATIONS = 5
 STEADY = {"energy": ENERGY_SECONDS, "sustained": SUSTAINED_SECONDS}
 COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
 
@@ -244,6 +245,11 @@ class Kernels(Point):
     def measures_energy(self) -> bool:
         return "energy" in self.words()
 
+    def operations(self) -> int:
+        """How many are timed."""
+        chosen = [OPERATIONS[word] for word in self.words() if word in OPERATIONS]
+        return len(chosen[0]) * (1 + len(CONTACT_SHARES) * ("contact" in self.words())) if chosen else ALL_OPERATIONS
+
     def steady_seconds(self) -> float:
         """For which an operation of a strategy works without pause, beside its samples."""
         return sum(len(OPERATIONS[word]) * seconds for word, seconds in STEADY.items() if word in self.words())
@@ -274,11 +280,13 @@ class Solves(Point):
 
     precondition: str = "block-jacobi"
     ranks: int = 1
+    products: str = ""  # their precision; "": double
 
     program: ClassVar[str] = "solves"
 
     def about(self) -> str:
-        return f"{self.size}, {self.precondition}, {ranks_of(self.ranks)}"
+        return f"{self.size}, {self.precondition}, {ranks_of(self.ranks)}" + \
+            (f", products {self.products}" if self.products else "")
 
     def needs(self, here: Here) -> str:
         missing = super().needs(here)
@@ -324,6 +332,8 @@ class Solves(Point):
     def command(self, here: Here, process: Process, files: Files) -> list[str]:
         flags = ["--load", self.load(), "--backend", self.backend, "--ranks", str(self.ranks), "--variants",
                  ",".join(process.strategies)]
+        if self.products:
+            flags += ["--products", self.products]
         if here.threads:
             flags += ["--threads", here.threads]
         return [str(here.programs["solves"])] + self.problem(here) + flags + self.shared(here, process, files)
@@ -399,7 +409,8 @@ def parse(name: str) -> Point:
     program, backend, element, size, *axes = name.split("-")
     kind = KINDS[program]
     if kind in (Solves, Peers):
-        return kind(backend, element, size, "-".join(axes[:-1]), int(axes[-1]))
+        products = axes.pop() if axes[-1] == "mixed" else ""
+        return kind(backend, element, size, "-".join(axes[:-1]), int(axes[-1]), products)
     if kind is Scaling:
         return kind(backend, element, size, axes[0], int(axes[1]))
     return kind(backend, element, size, *axes)

@@ -48,7 +48,7 @@ def columns_of(point: points.Point) -> rows.Row:
             known["storage"] = point.storage
     elif isinstance(point, points.Solves):
         known |= {"precondition": point.precondition, "ranks": point.ranks, "n_dof": point.dofs(False),
-                  "case": case_of(point)}
+                  "case": case_of(point), "precision": point.products or "double"}
         if isinstance(point, points.Peers):
             known["variant"] = f"petsc_{point.precondition}"
     elif isinstance(point, points.Scaling):
