@@ -7,6 +7,7 @@
     <!-- choice -->                 which strategy to take
     <!-- strategies -->             the inner loop of each beside its numbers
     <!-- predictions -->            of chips that were not measured
+    <!-- predicted solves -->       whole solves there, with products in doubles and in floats
     <!-- figure: NAME -->           a figure of the report with its caption
     <!-- work -->                   modelled bytes and counted flop
     <!-- solved: FILE... -->        results of `solve` below results/
@@ -25,7 +26,7 @@ import re
 import sys
 from collections.abc import Sequence
 
-from report import choice, claims, model, parts, predict, rows, sources, strategies, words
+from report import choice, claims, model, parts, predict, predict_solves, rows, sources, strategies, words
 from report.claim import Claim, hardware, read_claims
 from report.model import ONE_PROCESS
 from report.verdicts import FAILS, HOLDS, MISSING, Verdict, decide_all
@@ -33,8 +34,8 @@ from report.text import table, wrap
 from runner import readers
 
 PAGE = pathlib.Path("docs/claims.md")
-BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|strategies|predictions|figure|picture|work|solved|"
-                   r"validation)"
+BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|strategies|predictions|predicted solves|"
+                   r"figure|picture|work|solved|validation)"
                    r"(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
 
@@ -95,7 +96,8 @@ def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str, brief: bool = Fal
     told = [f"{words.machine(v.machine)}: {counted(v)}" for v in verdicts]
     said = "; ".join(told + [f"tested with {claims.scope(verdicts)}"] * (bool(told) and not brief))
     old = sources.WORDS if any(v.is_old for v in verdicts) else ""
-    link = f"[rows]({up}{PAGE}#{anchor(claim.asks)})"
+    page = PAGE if not up else PAGE.name  # all documents but the README stand beside it
+    link = f"[rows]({page}#{anchor(claim.asks)})"
     expected = f" Expected: {claim.expected}." if claim.expected else ""
     sentence = f"- **{claim.asks}** {claims.sentence(claim, verdicts)}{expected}"
     return wrap(f"{sentence} ({said or MISSING}{old}; {link})", "  ")
@@ -104,6 +106,10 @@ def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str, brief: bool = Fal
 def predictions() -> list[str]:
     found = predict.operations()
     return [*predict.balances(found), "", *predict.table(found)]
+
+
+def predicted_solves() -> list[str]:
+    return predict_solves.table(predict_solves.pairs(parts.model()), predict.operations())
 
 
 def bounds(claim: Claim) -> str:
@@ -146,6 +152,7 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
             lines = claimed(" ".join(c.name for c, _ in decided if c.headline) if brief else words, brief)
         else:
             lines = (choice.table(known) if kind == "choice" else predictions() if kind == "predictions"
+                     else predicted_solves() if kind == "predicted solves"
                      else strategies.side_by_side() if kind == "strategies" else readers.table() if kind == "experiments" else commands([claim for claim, _ in decided]))
         return match[1] + "\n".join(lines) + "\n" + match[4]
 

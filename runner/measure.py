@@ -78,6 +78,19 @@ class Measurer:
         self.counts.refused += 1
         return False
 
+    def know_machine(self, launcher: Launcher) -> None:
+        """Has a short run write the machine's record, with all cores and nothing beside it: the first program would, and
+        side by side each is the first."""
+        record, log = self.folder.path / "machine.csv", self.folder.scratch / "machine.log"
+        if record.exists():
+            return
+        threads = [f"--fe_threads={self.here.threads}"] if self.here.threads else []
+        code = launcher.launch([str(self.here.programs["kernels"]), "--fe_backend=cuda", "--fe_variants=element_atomic",
+                                "--fe_elements=tet4", "--fe_operations=residual", "--fe_dofs=1000",
+                                "--benchmark_repetitions=1", f"--fe_machine={record}", *threads], log, None)
+        if code:
+            raise Failure(f"the ceilings of this machine could not be measured: {last_line(log)}")
+
     def measure(self, task: experiments.Task, process: points.Process, predicted: float | None,
                 limit: float | None, launcher: Launcher) -> bool:
         """Runs it; its files get their names when it is complete, and a crash leaves rows with a status. False where it

@@ -164,12 +164,9 @@ class Run:
     def visit_all(self, items: list[tuple[experiments.Task, int]], share: float | None = None,
                   anyway: tuple[experiments.Task, int] | None = None) -> None:
         """Of points and numbers of their processes; those that go side by side on several GPUs first."""
-        if self.launchers and not (self.folder.path / "machine.csv").exists():  # one of them measures the ceilings
-            items, first = items[1:], items[:1]
-            for task, number in first:
-                self.visit(task, number, share, (task, number) == anyway)
         beside = [item for item in items if self.launchers and item[0].point.is_timed_on_a_gpu()]
         if beside:
+            self.measurer.know_machine(self.launcher)
             workers = {launcher.card.number: launcher.card.cores for launcher in self.launchers}
             cards.take_turns(beside, workers, self.launchers[0].turn,
                              lambda item, n: self.visit(*item, share, item == anyway, self.launchers[n]), self.end)

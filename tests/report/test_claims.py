@@ -280,7 +280,7 @@ class Deciding(unittest.TestCase):
         text = "before\n<!-- claims: c -->\nold 9.99\n<!-- end -->\nafter\n"
         new = documents.rewritten(pathlib.Path("docs/x.md"), text, decided)
         self.assertIn("B is 2.00 times as fast. (m: holds at the one point; tested with Hex8, tangent products, "
-                      "boxes, 375 DoF; [rows](../docs/claims.md#is-b-faster))",
+                      "boxes, 375 DoF; [rows](claims.md#is-b-faster))",
                       " ".join(new.split()))
         self.assertNotIn("9.99", new)
         self.assertEqual(documents.rewritten(pathlib.Path("docs/x.md"), new, decided), new)

@@ -84,8 +84,9 @@ class OnCard:
         self.seen.append((begin, time.monotonic(), self.card and self.card.number, os.sched_getaffinity(0), command))
         if ended:
             raise launch.Ended
-        written = [word.partition("=")[2] for word in command if word.startswith("--fe_rows=")]
-        pathlib.Path(written[0] if written else flag(command, "--rows")).write_text(f"{ROWS}\n{ROW}\n")
+        target = flag(command, "--fe_rows") or flag(command, "--rows")
+        if target:
+            pathlib.Path(target).write_text(f"{ROWS}\n{ROW}\n")
         return self.code
 
     def end(self) -> None:
@@ -514,6 +515,8 @@ class Cards(Folder):
         self.assertEqual(code, 0, text)
         self.assertIn("on 3 GPUs side by side", text)
         wanted = sum(task.processes for task in one.tasks)
+        first = self.seen.pop(0)[4]  # alone, for the machine's record
+        self.assertTrue(flag(first, "--fe_machine") and not flag(first, "--fe_rows"), first)
         self.assertEqual(len(self.seen), wanted)
         self.assertEqual(len({tuple(seen[4]) for seen in self.seen}), wanted)
         self.assertEqual({card for *_, card, _, _ in self.seen}, {0, 1, 2, None})
