@@ -178,20 +178,22 @@ static void test_spent_budget_leaves_points_out(void **state)
     free(text);
 }
 
-/* The largest box is measured again with its energy, and its new rows replace the old ones. */
+/* Products are measured with their energy, or a line says why that is not known here. */
 static void test_sweep_measures_energy(void **state)
 {
     (void)state;
-    char log[FOLDER_LENGTH + 16];
+    char log[FOLDER_LENGTH + 16], path[2 * FOLDER_LENGTH];
     snprintf(log, sizeof log, "%s/sweep.log", test_folder);
     skip_without("kernels", "sweep");
     free(read_success("rm -rf '%s'/*", test_folder));
-    interrupt_sweep(start_sweep(log, "0", "energy"), log, "scratch/*.energy");
+    interrupt_sweep(start_sweep(log, "0", "energy"), log, "scratch/*-energy.done");
     char *text = read_file(log, NULL);
-    assert_holds(text, " of 7:00  rest    host tet4, 2000 DoF, auto, plastic 1 clustered, energy (about ");
+    assert_holds(text, " of 7:00  rest    host tet4, 30000 DoF, auto, plastic 1 clustered, energy (about ");
     free(text);
-    assert_int_equal(find("scratch/kernels-host-tet4-2000-*.energy", 0, NULL), 1);
-    assert_int_equal(find("scratch/kernels-host-tet4-2000-*.rows.csv", 0, NULL), 1);
+    assert_int_equal(find("scratch/kernels-host-tet4-30000-*-energy.rows.csv", sizeof path, path), 1);
+    text = read_file(path, NULL);
+    assert_int_equal(count(text, ",jacvec,") + count(text, ",jacvec_elastic,") + 1, count(text, "\n"));
+    free(text);
 }
 
 /* The same with points on ranks: 1 and 2, one box and one irregular mesh for all, and a box for each. */
