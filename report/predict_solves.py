@@ -92,7 +92,7 @@ def gains(pair: Pair, operation: Operation, chip: Chip) -> tuple[float, float]:
 
 
 def table(found: list[Pair], operations: list[Operation]) -> list[str]:
-    """Markdown: of each element what was measured, and what each chip should have."""
+    """Markdown: of each element what was measured, and what each chip should have; a sentence where no card has rows."""
     by = {o.element: o for o in operations if o.variant == "patch" and o.operation == "jacvec_elastic"}
     lines = []
     for pair in found:
@@ -101,5 +101,7 @@ def table(found: list[Pair], operations: list[Operation]) -> list[str]:
         double, mixed = pair.seconds(1.0, 1.0)
         cells = ["–".join(map(digits, gains(pair, by[pair.element], chip))) for chip in predict.chips()]
         lines.append([ELEMENT[pair.element], pair.card.name, count(pair.n_dof), digits(double / mixed), *cells])
+    if not lines:
+        return ["*No card has rows of whole solves in both precisions yet: `make bench EXPERIMENTS=products-in-floats`.*"]
     return text.table(["element", "measured on", "degrees of freedom", "measured",
                        *(chip.name for chip in predict.chips())], lines, 2)
