@@ -43,7 +43,7 @@ static fe_status begin_single(const fe_problem *p, fe_comm *comm, const float *x
 static fe_status end_single(const fe_problem *p, fe_comm *comm, float *x, double *exchanged)
 {
     const size_t from = 3 * (size_t)p->view.n_owned, end = 3 * (size_t)p->view.n_local;
-    FE_TRY(comm->ops->exchange_end(comm, FE_HALO_NODES, exchanged));
+    FE_TRY(fe_comm_exchange_end(comm, FE_HALO_NODES, exchanged));
     return p->device->ops->vector.narrow(p->device, end - from, exchanged + from, x + from);
 }
 
@@ -55,7 +55,7 @@ static fe_status begin(const application *p)
 static fe_status end(const application *p)
 {
     if (p->exchanged) return end_single(&p->problem, p->comm, p->displacement, p->exchanged);
-    return p->comm->ops->exchange_end(p->comm, FE_HALO_NODES, p->displacement);
+    return fe_comm_exchange_end(p->comm, FE_HALO_NODES, p->displacement);
 }
 
 /* begin or end of the exchange */

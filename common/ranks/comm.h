@@ -160,11 +160,15 @@ static inline fe_status fe_comm_largest(fe_comm *c, fe_device *d, int n, double 
     return c->ops->reduce(c, d, FE_REDUCE_LARGEST, n, x);
 }
 
-/* Begins to refresh x's ghosts; exchange_end of the communicator ends it. */
+/* Begins to refresh x's ghosts; fe_comm_exchange_end ends it. */
 static inline fe_status fe_comm_exchange_begin(fe_comm *c, int which, double *x)
 {
     fe_comm_count_exchange(c, which, sizeof *x);
     return c->ops->exchange_begin(c, which, x);
+}
+static inline fe_status fe_comm_exchange_end(fe_comm *c, int which, double *x)
+{
+    return c->ops->exchange_end(c, which, x);
 }
 
 /* Refreshes x's ghosts with nothing in between. */
