@@ -93,7 +93,7 @@ def readers_of(run: Run) -> dict[str, list[str]]:
 
 
 def say_what_is_missing(run: Run) -> int:
-    """By experiment, with minutes; runs nothing and writes nothing."""
+    """By experiment, with minutes, of points that go side by side shared by the cards; runs nothing and writes nothing."""
     total = missing = 0
     minutes = 0.0
     read_by = readers_of(run)
@@ -105,7 +105,8 @@ def say_what_is_missing(run: Run) -> int:
         possible = [(task, n) for task, n in absent if not task.point.needs(run.here)]
         needs = sorted({task.point.needs(run.here) for task, _ in absent} - {""})
         works = [run.measurer.work(task, points.Process(n, task.repetitions, task.point.strategies(run.here))) for task, n in possible]
-        seconds = [run.costs.predict(work) for work in works]
+        beside = [max(len(run.launchers), 1) if task.point.is_timed_on_a_gpu() else 1 for task, _ in possible]
+        seconds = [None if s is None else s / n for s, n in zip(map(run.costs.predict, works), beside)]
         known = sum(s for s in seconds if s is not None) / 60
         total, missing, minutes = total + len(wanted), missing + len(absent), minutes + known
         text = f"{name:<17} {len(absent):4d} of {len(wanted):4d}"

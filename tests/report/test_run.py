@@ -6,6 +6,7 @@ import dataclasses
 import io
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -535,6 +536,17 @@ class Cards(Folder):
         again = self.on_cards()
         self.said(again)
         self.assertEqual((again.counts.measured, again.counts.kept), (0, wanted))
+
+    def test_what_is_missing_takes_less_on_more_cards(self):
+        minutes = {}
+        for n in (1, 4):
+            self.build(gpus=4)
+            with unittest.mock.patch.object(cards, "whole_cores", lambda threads: [[i] for i in range(8)]):
+                one = self.make(PAPER="1", EXPERIMENTS="large-meshes sizes",
+                                BACKENDS="cuda", CARDS=str(n), MISSING="1")
+            _, text = self.said(one)
+            minutes[n] = int(re.search(r"take about (\d+) min", text)[1])
+        self.assertAlmostEqual(minutes[1] / 4, minutes[4], delta=1)
 
     def test_a_budget_ends_them(self):
         one = self.on_cards(BUDGET="1")
