@@ -6,6 +6,7 @@
 #include "bench/options.h"
 #include "bench/turns.h"
 #include "common/backend/device.h"
+#include "common/multigrid/multigrid.h"
 #include "common/ranks/ranks.h"
 #include "common/report/machine.h"
 #include "common/report/version.h"
@@ -40,6 +41,8 @@ static const char help[] =
     "                            displacement (1e-6)\n"
     "  --rows FILE.csv           adds result rows to a file: results/README.md defines them\n"
     "  --samples FILE.csv        adds the samples of the rows, with their conditions, to a file\n"
+    "  --parts                   prints what each part of a set-up of multigrid takes, one after the\n"
+    "                            other; without --rows\n"
     "  --process N               number of this run among those that measure the same, for rows and "
     "samples;\n"
     "                            from 2 on strategies come in another order (1)\n"
@@ -66,7 +69,7 @@ typedef struct arguments {
     whole_choice choice;
     const char *backend, *rows, *samples, *give_up;
     int jacobian, basis, products, precondition, ranks, asked, threads, transport, repetitions, process,
-        done; /* asked: --ranks or 0 */
+        parts, done; /* asked: --ranks or 0 */
     double most_error;
     int n_variant, *variant;
 } arguments;
@@ -404,6 +407,11 @@ static fe_status run_entrants(bench *b, int n, entrant *list)
 
 /* --- one problem ------------------------------------------------------------------------------------- */
 
+static void print_part(int rank, int level, const char *name, double seconds)
+{
+    printf("set-up, rank %d, level %d: %-16s %8.3f ms\n", rank, level, name, 1e3 * seconds);
+}
+
 static fe_status open_bench(bench *b, const fe_machine *machine)
 {
     const arguments *a = b->arguments;
@@ -534,6 +542,7 @@ enum {
     OPT_ROWS,
     OPT_SAMPLES,
     OPT_PROCESS,
+    OPT_PARTS,
     OPT_GIVE_UP,
     OPT_HELP,
     OPT_VERSION
@@ -543,7 +552,6 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
                                       {"element", 1, 0, OPT_ELEMENT},
                                       {"load", 1, 0, OPT_LOAD},
                                       {"basis", 1, 0, OPT_BASIS},
-                                      {"products", 1, 0, OPT_PRODUCTS},
                                       {"precondition", 1, 0, OPT_PRECONDITION},
                                       {"backend", 1, 0, OPT_BACKEND},
                                       {"ranks", 1, 0, OPT_RANKS},
@@ -555,6 +563,8 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
                                       {"rows", 1, 0, OPT_ROWS},
                                       {"samples", 1, 0, OPT_SAMPLES},
                                       {"process", 1, 0, OPT_PROCESS},
+                                      {"products", 1, 0, OPT_PRODUCTS},
+                                      {"parts", 0, 0, OPT_PARTS},
                                       {"give-up", 1, 0, OPT_GIVE_UP},
                                       {"help", 0, 0, OPT_HELP},
                                       {"version", 0, 0, OPT_VERSION},
@@ -569,6 +579,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_ROWS: a->rows = text; return FE_OK;
     case OPT_SAMPLES: a->samples = text; return FE_OK;
     case OPT_PROCESS: return option_whole(flag, text, 1, 1000000, &a->process);
+    case OPT_PARTS: a->parts = 1; return FE_OK;
     case OPT_GIVE_UP: a->give_up = text; return FE_OK;
     case OPT_CELLS: return option_whole(flag, text, 2, 1000, &a->choice.cells);
     case OPT_RANKS:
@@ -607,6 +618,8 @@ static fe_status parse(int argc, char **argv, arguments *a)
         a->done = 0;
         FE_TRY(set_flag(a, key, flags[index].name, optarg));
     }
+    if (a->parts && (a->rows || a->samples))
+        return fe_fail(FE_BAD_INPUT, "--parts: its set-ups take longer than those of rows");
     option_shuffle(a->process, a->n_variant, a->variant);
     return whole_complete("solves", argc - optind, argv + optind, &a->choice);
 }
@@ -623,6 +636,7 @@ int main(int argc, char **argv)
     fe_program_begin();
     fe_status status = parse(argc, argv, &a);
     if (status == FE_OK && !a.done) status = fe_mpi_refuse(a.asked, 0);
+    if (a.parts) fe_multigrid_tell_part = print_part;
     if (status == FE_OK && !a.done) status = run(&a);
     const int code = option_exit("solves", status);
     free(a.variant);

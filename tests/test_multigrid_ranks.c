@@ -269,7 +269,7 @@ static fe_status run_short(void *context, fe_comm *comm, fe_device *device)
     const fe_status first = fe_setup_agree(&k, last ? FE_OUT_OF_MEMORY : FE_OK, last ? NULL : own + 1),
                     then = fe_setup_agree(&k, first, NULL);
     most[comm->rank] = own[0];
-    device->ops->memory.release(device, k.agreement);
+    device->ops->memory.release(device, k.sums);
     return first == FE_OUT_OF_MEMORY && then == FE_OUT_OF_MEMORY ? FE_OK : fe_fail(FE_FAILED, "no agreement");
 }
 

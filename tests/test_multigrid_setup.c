@@ -189,8 +189,10 @@ static fe_status compare_levels(fe_setup *host, fe_setup *device, fe_cut cut, fe
     FE_TRY(aggregate_both(host, device, cut));
     FE_TRY(host->steps->measure(host));
     FE_TRY(device->steps->measure(device));
-    FE_TRY(compare_counts("nodes at least", level, host->smallest, device->smallest));
-    FE_TRY(compare_counts("nodes at most", level, host->largest, device->largest));
+    if (level == 0) {
+        FE_TRY(compare_counts("nodes at least", level, host->smallest, device->smallest));
+        FE_TRY(compare_counts("nodes at most", level, host->largest, device->largest));
+    }
     fe_sparse A[2] = {{0}};
     if (!host->shared) A[0] = host_copy(host, &host->A), A[1] = host_copy(device, &device->A);
     FE_TRY(host->steps->coarsen(host, &next[0]));

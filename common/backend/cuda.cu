@@ -16,6 +16,14 @@ extern "C" int fe_cuda_devices(void)
     return 0;
 }
 
+static void free_spare(cuda_device *c)
+{
+    if (!c->spare) return;
+    cudaFree(c->spare->memory);
+    free(c->spare);
+    c->spare = NULL;
+}
+
 static void cuda_close(fe_device *d)
 {
     if (!d) return;
@@ -24,6 +32,7 @@ static void cuda_close(fe_device *d)
     if (c->stream) cudaStreamSynchronize(c->stream);
     if (c->side) cudaStreamSynchronize(c->side);
     fe_device_release_kept(d);
+    free_spare(c);
     for (allocation *a = c->memory, *next; a; a = next) {
         next = a->next;
         cudaFree(a->memory);
@@ -37,6 +46,7 @@ static void cuda_close(fe_device *d)
     if (c->blas) cublasDestroy(c->blas);
     if (c->constants) cudaFree(c->constants);
     if (c->pinned) cudaFreeHost(c->pinned);
+    if (c->staged) cudaFreeHost(c->staged);
     fe_cuda_side_stream_close(&c->side, &c->forked, &c->ended);
     if (c->stream) cudaStreamDestroy(c->stream);
     free(c);
@@ -66,6 +76,7 @@ static fe_status cuda_start(cuda_device *c)
     int driver = 0;
     CUDA_TRY(cudaDriverGetVersion(&driver));
     c->starts_early = properties.major >= 9 && driver >= 12030; /* older drivers do not record such starts */
+    c->total = properties.totalGlobalMem;
     c->multiprocessors = properties.multiProcessorCount, c->cg_resident = -1;
     c->early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     c->early.val.programmaticStreamSerializationAllowed = 1;
@@ -77,6 +88,7 @@ static fe_status cuda_start(cuda_device *c)
     CUDA_TRY(cudaMalloc((void **)&c->constants, sizeof constants));
     CUDA_TRY(cudaMemcpy(c->constants, constants, sizeof constants, cudaMemcpyHostToDevice));
     CUDA_TRY(cudaMallocHost((void **)&c->pinned, 64 * sizeof(double)));
+    CUDA_TRY(cudaMallocHost((void **)&c->staged, FE_STAGED * FE_STAGE_BYTES));
     CUDA_TRY(cudaMallocHost((void **)&c->arrived, 2 * sizeof(double)));
     for (int i = 0; i < 2; i++) CUDA_TRY(cudaEventCreateWithFlags(&c->read[i], cudaEventDisableTiming));
     for (int i = 0; i < N_EVENT; i++) CUDA_TRY(cudaEventCreate(&c->event[i]));
@@ -104,11 +116,26 @@ static fe_status cuda_open(int ordinal, int threads, fe_device **out)
     return FE_OK;
 }
 
+/* Whether all that was enqueued has ended; what led here keeps its message. */
+static bool has_ended(cuda_device *c)
+{
+    char message[FE_MESSAGE_LENGTH];
+    snprintf(message, sizeof message, "%s", fe_message());
+    const bool ended = fe_cuda_await(c, NULL) == FE_OK;
+    if (!ended) fe_fail(FE_FAILED, "%s", message);
+    return ended;
+}
+
 static fe_status cuda_reserve(fe_device *d, size_t bytes, void **memory)
 {
     allocation *a = (allocation *)calloc(1, sizeof *a);
     if (!a) return FE_OUT_OF_MEMORY;
-    const cudaError_t error = cudaMalloc(&a->memory, bytes);
+    cudaError_t error = cudaMalloc(&a->memory, bytes);
+    if (error == cudaErrorMemoryAllocation && self(d)->spare && has_ended(self(d))) {
+        cudaGetLastError();
+        free_spare(self(d));
+        error = cudaMalloc(&a->memory, bytes);
+    }
     if (error != cudaSuccess) {
         free(a);
         cudaGetLastError();
@@ -128,16 +155,6 @@ static fe_status cuda_allocate(fe_device *d, size_t bytes, void **memory)
     return FE_OK;
 }
 
-/* Whether all that was enqueued has ended; what led here keeps its message. */
-static bool has_ended(cuda_device *c)
-{
-    char message[FE_MESSAGE_LENGTH];
-    snprintf(message, sizeof message, "%s", fe_message());
-    const bool ended = fe_cuda_await(c, NULL) == FE_OK;
-    if (!ended) fe_fail(FE_FAILED, "%s", message);
-    return ended;
-}
-
 /* What a kernel may still use that waits for a rank which is gone stays until the device is closed. */
 static void cuda_release(fe_device *d, void *memory)
 {
@@ -151,6 +168,35 @@ static void cuda_release(fe_device *d, void *memory)
             free(found);
             return;
         }
+}
+
+extern "C" fe_status fe_cuda_take_spare(fe_device *d, size_t bytes, const char *what, void **memory)
+{
+    cuda_device *c = self(d);
+    allocation *const spare = c->spare;
+    if (!spare || spare->bytes < bytes) {
+        free_spare(c);
+        return fe_device_reserve(d, bytes, 1, what, memory);
+    }
+    spare->next = c->memory, c->memory = spare, c->spare = NULL;
+    d->bytes_resident += spare->bytes;
+    if (d->bytes_resident > d->bytes_peak) d->bytes_peak = d->bytes_resident;
+    *memory = spare->memory;
+    return FE_OK;
+}
+
+extern "C" void fe_cuda_leave_spare(fe_device *d, void *memory)
+{
+    cuda_device *c = self(d);
+    for (allocation **a = &c->memory; *a; a = &(*a)->next) {
+        allocation *const found = *a;
+        if (found->memory != memory) continue;
+        if (c->spare || d->bytes_resident + found->bytes > c->total / 2 || !has_ended(c)) break;
+        d->bytes_resident -= found->bytes;
+        *a = found->next, c->spare = found;
+        return;
+    }
+    cuda_release(d, memory);
 }
 
 static fe_status cuda_zero(fe_device *d, size_t bytes, void *memory)
@@ -178,9 +224,24 @@ static fe_status cuda_clear(fe_device *d, size_t bytes, void *memory)
     return FE_OK;
 }
 
+/* Few bytes go by way of memory that stays, so nobody waits for them, except when all places have been used.
+ */
+static fe_status upload_staged(cuda_device *c, size_t bytes, const void *host, void *memory)
+{
+    if (c->n_staged == FE_STAGED) {
+        FE_TRY(fe_cuda_await(c, NULL));
+        c->n_staged = 0;
+    }
+    char *const place = c->staged + (size_t)FE_STAGE_BYTES * c->n_staged++;
+    memcpy(place, host, bytes);
+    CUDA_TRY(cudaMemcpyAsync(memory, place, bytes, cudaMemcpyHostToDevice, c->stream));
+    return FE_OK;
+}
+
 static fe_status cuda_upload(fe_device *d, size_t bytes, const void *host, void *memory)
 {
     d->bytes_to_device += (int64_t)bytes;
+    if (bytes <= FE_STAGE_BYTES) return upload_staged(self(d), bytes, host, memory);
     CUDA_TRY(cudaMemcpyAsync(memory, host, bytes, cudaMemcpyHostToDevice, self(d)->stream));
     return fe_cuda_await(self(d), NULL); /* the caller may free its memory */
 }

@@ -35,6 +35,12 @@ cudaLaunchConfig_t fe_cuda_early(fe_device *d, unsigned blocks, unsigned threads
  * kernel's life. Where a kernel that is no part of the chain comes in between, or another stream's work, the
  * next one waits for its end. chained 0: the kernel starts when all before it have ended. */
 cudaLaunchConfig_t fe_cuda_chained(fe_device *d, int chained, unsigned blocks, unsigned threads);
+/* Memory that is given back for a time stays as the device's spare piece, where all of it is less than half
+ * of the GPU's: CUDA takes milliseconds for gigabytes that come and go. It does not count as resident.
+ * Whoever takes it next gets it if it is large enough; it is freed when other memory is short, and with the
+ * device. */
+fe_status fe_cuda_take_spare(fe_device *d, size_t bytes, const char *what, void **memory);
+void fe_cuda_leave_spare(fe_device *d, void *memory);
 #ifdef __cplusplus
 }
 #endif

@@ -10,6 +10,9 @@
  * in a panel of sums with columns, two; and of panels in a launch. */
 enum { N_EVENT = 1024, FE_WAVE_BLOCKS = 528, FE_SUM_BLOCKS = 264, FE_SUM_PANELS = 8 };
 
+/* Places for what goes to the device without a wait. */
+enum { FE_STAGED = 64, FE_STAGE_BYTES = 512 };
+
 struct allocation {
     allocation *next;
     void *memory;
@@ -22,12 +25,15 @@ struct cuda_device {
     cudaStream_t stream, side; /* side: the side stream */
     cudaEvent_t forked, ended; /* where its work begins and has ended */
     cublasHandle_t blas;
-    allocation *memory;
-    double *constants;  /* 1, -1, 0: cuBLAS factors that live on the device */
-    double *pinned;     /* [64] landing place of scalars */
-    double *partial;    /* [FE_SUM_PANELS][FE_SUM_BLOCKS][32] sums of blocks */
-    unsigned *finished; /* [FE_SUM_PANELS] blocks that have stored theirs */
-    double *cg_partial; /* [3][FE_WAVE_BLOCKS] sums of blocks */
+    allocation *memory, *spare; /* spare: fe_cuda_leave_spare */
+    size_t total;               /* bytes of the GPU */
+    double *constants;          /* 1, -1, 0: cuBLAS factors that live on the device */
+    double *pinned;             /* [64] landing place of scalars */
+    char *staged;               /* [FE_STAGED][FE_STAGE_BYTES] pinned: small uploads on their way */
+    int n_staged;               /* places in use since the host last waited */
+    double *partial;            /* [FE_SUM_PANELS][FE_SUM_BLOCKS][32] sums of blocks */
+    unsigned *finished;         /* [FE_SUM_PANELS] blocks that have stored theirs */
+    double *cg_partial;         /* [3][FE_WAVE_BLOCKS] sums of blocks */
     unsigned *cg_finished;
     int cg_resident; /* blocks of a whole step that the device has at the same time; 0: none; -1: not asked */
     cudaEvent_t event[N_EVENT];

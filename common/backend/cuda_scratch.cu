@@ -32,14 +32,20 @@ static void release_last(fe_scratch *s)
 
 fe_status fe_scratch_open(fe_device *d, size_t expected, fe_scratch *s)
 {
+    void *memory;
     s->d = d;
     s->n_chunk = 0;
-    return add_chunk(s, expected);
+    FE_TRY(fe_cuda_take_spare(d, expected + ALIGNMENT, "set-up on the device", &memory));
+    push_chunk(s, memory, expected, false);
+    return FE_OK;
 }
 
 void fe_scratch_close(fe_scratch *s)
 {
-    while (s->n_chunk > 0) release_last(s);
+    while (s->n_chunk > 1) release_last(s);
+    if (s->n_chunk == 0) return;
+    s->n_chunk = 0;
+    fe_cuda_leave_spare(s->d, s->chunk[0].memory);
 }
 
 fe_status fe_scratch_bytes(fe_scratch *s, size_t bytes, void **memory)

@@ -3,6 +3,11 @@
 #include "common/multigrid/aggregate.h"
 #include "common/multigrid/setup_cuda.h"
 
+#include <cub/block/block_scan.cuh>
+#include <cub/device/device_scan.cuh>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
 enum { THREADS = 256, WARP = 32 };
 
 typedef struct groups {
@@ -37,6 +42,12 @@ FE_BODY uint64_t ordered(double x)
 typedef struct range {
     int first, n, left;
 } range;
+FE_BODY range range_of(int n, int most, int first, int count) /* of pieces */
+{
+    const int begin = first * most, end = min(begin + count * most, n);
+    const range r = {begin, end - begin, count > 1 ? count / 2 * most : end - begin};
+    return r;
+}
 FE_BODY range range_at(int n, int most, int level, int place)
 {
     const int piece = place / most;
@@ -48,9 +59,7 @@ FE_BODY range range_at(int n, int most, int level, int place)
         else
             first += half, count -= half;
     }
-    const int begin = first * most, end = min(begin + count * most, n);
-    const range r = {begin, end - begin, count > 1 ? count / 2 * most : end - begin};
-    return r;
+    return range_of(n, most, first, count);
 }
 
 __global__ void compact(int n, const int *first, const uint8_t *left_out, int *order)
@@ -71,6 +80,14 @@ __global__ void axis_keys(int n, const int *order, const double *x, int axis, ui
     if (i < n) key[i] = ordered(x[3 * (size_t)order[i] + axis]), value[i] = order[i];
 }
 
+/* The longest side of a range, of whose nodes along each axis the first and the last are given. */
+FE_BODY int longest_side(const double *x, const int first[3], const int last[3])
+{
+    double side[3];
+    for (int c = 0; c < 3; c++) side[c] = x[3 * (size_t)last[c] + c] - x[3 * (size_t)first[c] + c];
+    return side[2] >= side[1] && side[2] >= side[0] ? 2 : side[1] >= side[0] ? 1 : 0;
+}
+
 /* The lower half of each range along its longest side: those nodes are marked. order: the places' nodes as
  * they were last parted. */
 __global__ void mark_lower(int n, int most, int level, const int *along, const double *x, uint8_t *lower,
@@ -79,22 +96,38 @@ __global__ void mark_lower(int n, int most, int level, const int *along, const d
     const int i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= n) return;
     const range r = range_at(n, most, level, i);
-    double side[3];
+    int first[3], last[3];
     for (int c = 0; c < 3; c++) {
         const int *const ends = along + (size_t)c * n + r.first;
-        side[c] = x[3 * (size_t)ends[r.n - 1] + c] - x[3 * (size_t)ends[0] + c];
+        first[c] = ends[0], last[c] = ends[r.n - 1];
     }
-    const int axis = side[2] >= side[1] && side[2] >= side[0] ? 2 : side[1] >= side[0] ? 1 : 0;
+    const int axis = longest_side(x, first, last);
     const int node = along[(size_t)axis * n + i];
     lower[node] = i - r.first < r.left;
     if (r.left < r.n) order[i] = node;
 }
 
-/* before [3 n + 1], from 1 on: whether the place's node is of a lower half. */
-__global__ void count_lower(int n, const int *along, const uint8_t *lower, int *before)
+/* Whether the node of a place is of a lower half. */
+struct lower_place {
+    const int *along;
+    const uint8_t *lower;
+    __device__ int operator()(int k) const { return lower[along[k]]; }
+};
+
+/* before [3 n + 1]: nodes of lower halves before each place; its first number is zero. */
+static fe_status count_lower(fe_scratch *s, int n, const int *along, const uint8_t *lower, int *before)
 {
-    const int k = blockIdx.x * THREADS + threadIdx.x;
-    if (k < 3 * n) before[k + 1] = lower[along[k]];
+    const auto is_lower =
+        thrust::make_transform_iterator(thrust::make_counting_iterator(0), lower_place{along, lower});
+    const fe_scratch_mark mark = fe_scratch_now(s);
+    cudaStream_t stream = fe_cuda_stream(s->d);
+    size_t bytes = 0;
+    void *temporary = NULL;
+    CUDA_TRY(cub::DeviceScan::InclusiveSum(temporary, bytes, is_lower, before + 1, 3 * n, stream));
+    FE_TRY(fe_scratch_bytes(s, bytes, &temporary));
+    CUDA_TRY(cub::DeviceScan::InclusiveSum(temporary, bytes, is_lower, before + 1, 3 * n, stream));
+    fe_scratch_return(s, mark);
+    return FE_OK;
 }
 
 /* before: nodes of lower halves before each place */
@@ -107,6 +140,62 @@ __global__ void part(int n, int most, int level, const int *along, const int *be
     const int first = start + r.first, lower = before[k] - before[first];
     const bool is_lower = before[k + 1] > before[k];
     parted[first + (is_lower ? lower : r.left + (k - first - lower))] = along[k];
+}
+
+/* All further halvings of ranges of at most SMALL nodes: a block of threads has one, in shared memory. */
+enum { SMALL = 1024, EACH = SMALL / THREADS };
+__global__ void __launch_bounds__(THREADS)
+    halve_small(int n, int most, int level, int depth, const int *along, const double *x, uint8_t *lower,
+                int *order)
+{
+    typedef cub::BlockScan<int, THREADS> scan;
+    __shared__ typename scan::TempStorage temporary;
+    __shared__ int list[3][SMALL], before[SMALL];
+    int piece = 0, count = (n + most - 1) / most;
+    for (int l = level - 1; l >= 0; l--) { /* a bit of the block's number for each halving */
+        const int half = count / 2, upper = blockIdx.x >> l & 1;
+        if (count == 1 && upper) return;
+        if (count == 1) continue;
+        piece += upper ? half : 0, count = upper ? count - half : half;
+    }
+    const range all = range_of(n, most, piece, count);
+    for (int t = threadIdx.x; t < 3 * all.n; t += THREADS)
+        list[t / all.n][t % all.n] = along[(size_t)(t / all.n) * n + all.first + t % all.n];
+    __syncthreads();
+    for (; level < depth; level++) {
+        range own[EACH]; /* of this thread's places, as places of the list */
+        for (int e = 0; e < EACH; e++) {
+            const int t = threadIdx.x * EACH + e;
+            if (t >= all.n) continue;
+            own[e] = range_at(n, most, level, all.first + t);
+            own[e].first -= all.first;
+            int first[3], last[3];
+            for (int c = 0; c < 3; c++)
+                first[c] = list[c][own[e].first], last[c] = list[c][own[e].first + own[e].n - 1];
+            const int node = list[longest_side(x, first, last)][t];
+            lower[node] = t - own[e].first < own[e].left;
+            if (own[e].left < own[e].n) order[all.first + t] = node;
+        }
+        __syncthreads();
+        for (int c = 0; c < 3; c++) {
+            int node[EACH], is_lower[EACH], sum[EACH];
+            for (int e = 0; e < EACH; e++) {
+                const int t = threadIdx.x * EACH + e;
+                node[e] = t < all.n ? list[c][t] : -1;
+                is_lower[e] = t < all.n && lower[node[e]];
+            }
+            scan(temporary).ExclusiveSum(is_lower, sum);
+            for (int e = 0; e < EACH; e++) before[threadIdx.x * EACH + e] = sum[e];
+            __syncthreads();
+            for (int e = 0; e < EACH; e++) {
+                const int t = threadIdx.x * EACH + e;
+                if (t >= all.n) continue;
+                const int first = own[e].first, low = sum[e] - before[first];
+                list[c][first + (is_lower[e] ? low : own[e].left + (t - first - low))] = node[e];
+            }
+            __syncthreads();
+        }
+    }
 }
 
 /* The largest number of halvings of any place. */
@@ -140,8 +229,7 @@ static fe_status halve(groups *g, int level, uint8_t *lower, int *before, int **
     fe_device *d = g->s->d;
     const int n = g->n_order, most = g->cut.most;
     FE_LAUNCH(d, n, THREADS, mark_lower, n, most, level, *along, g->x, lower, g->order);
-    FE_LAUNCH(d, 3 * (size_t)n, THREADS, count_lower, n, *along, lower, before);
-    FE_TRY(fe_scratch_sums(g->s, 3 * n, before));
+    FE_TRY(count_lower(g->s, n, *along, lower, before));
     FE_LAUNCH(d, 3 * (size_t)n, THREADS, part, n, most, level, *along, before, *parted);
     int *const swap = *along;
     *along = *parted, *parted = swap;
@@ -167,7 +255,15 @@ static fe_status bisect(groups *g, const uint8_t *left_out)
     for (int i = 0; i < 3; i++) FE_TRY(fe_scratch_take(s, 3 * (size_t)g->n_order + 1, lists[i]));
     FE_TRY(fe_scratch_take(s, (size_t)n, &lower));
     if (depth > 0) FE_TRY(sort_along(g, along));
-    for (int level = 0; level < depth; level++) FE_TRY(halve(g, level, lower, before, &along, &parted));
+    FE_TRY(s->d->ops->memory.zero(s->d, sizeof *before, before));
+    int level = 0;
+    for (int n_piece = (g->n_order + g->cut.most - 1) / g->cut.most; n_piece * g->cut.most > SMALL; level++) {
+        FE_TRY(halve(g, level, lower, before, &along, &parted));
+        n_piece -= n_piece / 2;
+    }
+    if (level < depth)
+        FE_LAUNCH(s->d, (size_t)THREADS << level, THREADS, halve_small, g->n_order, g->cut.most, level, depth,
+                  along, g->x, lower, g->order);
     fe_scratch_return(s, mark);
     return FE_OK;
 }

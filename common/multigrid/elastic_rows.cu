@@ -261,34 +261,7 @@ __global__ void __launch_bounds__(SUMS) sum_pairs(int n, const double2 *pair, do
     if (threadIdx.x == 0) out[0] = shared[0][0], out[1] = shared[1][0];
 }
 
-fe_status fe_elastic_rows_cuda(fe_scratch *s, const fe_problem *p, const uint8_t *fixed, fe_sparse *A)
-{
-    fe_device *d = s->d;
-    const int n = p->view.n_owned, n_corner = fe_corners(p->kind);
-    const fe_sparse empty = {n, p->view.n_local, 3, 3};
-    int *found, *spare, host[2];
-    *A = empty;
-    FE_TRY(fe_scratch_take(s, 2, &found));
-    FE_TRY(d->ops->memory.zero(d, sizeof host, found));
-    FE_TRY(fe_scratch_take(s, (size_t)n + 1, &A->first));
-    const fe_scratch_mark mark = fe_scratch_now(s);
-    FE_TRY(fe_scratch_take(s, (size_t)n * FE_SPARE, &spare));
-    FE_LAUNCH(d, (size_t)n * WARP, THREADS, elastic_columns<false>, p->view, n_corner, *A, spare, found);
-    FE_TRY(fe_sparse_open_over_cuda(s, mark, A));
-    FE_TRY(d->ops->memory.download(d, sizeof host, found, host));
-    if (host[0])
-        return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: a node has more than %d neighbours",
-                       FE_ROW_SLOTS);
-    if (host[1] <= FE_SPARE)
-        FE_TRY(fe_sparse_keep_columns_cuda(d, A, spare));
-    else
-        FE_LAUNCH(d, (size_t)n * WARP, THREADS, elastic_columns<true>, p->view, n_corner, *A, spare, found);
-    FE_LAUNCH_KIND(p, (size_t)fe_grid((size_t)n, warp_rows(n_corner)) * WARP, ROW_THREADS, elastic_assemble,
-                   p->view, fixed, *A);
-    return FE_OK;
-}
-
-fe_status fe_elastic_sample_cuda(fe_scratch *s, const fe_problem *p, const fe_sparse *A, fe_sample *sample)
+static fe_status take_sample(fe_scratch *s, const fe_problem *p, const fe_sparse *A, fe_sample *sample)
 {
     fe_device *d = s->d;
     const int step = 1 + A->n_row / FE_SAMPLE, n = (A->n_row + step - 1) / step;
@@ -302,5 +275,31 @@ fe_status fe_elastic_sample_cuda(fe_scratch *s, const fe_problem *p, const fe_sp
     FE_TRY(d->ops->memory.download(d, sizeof host, sums, host));
     fe_scratch_return(s, mark);
     sample->n = n, sample->surface = host[0], sample->stretch = host[1];
+    return FE_OK;
+}
+
+fe_status fe_elastic_rows_cuda(fe_scratch *s, const fe_problem *p, const uint8_t *fixed, fe_sparse *A,
+                               fe_sample *sample)
+{
+    fe_device *d = s->d;
+    const int n = p->view.n_owned, n_corner = fe_corners(p->kind);
+    const fe_sparse empty = {n, p->view.n_local, 3, 3};
+    int *found, *spare, host[2];
+    *A = empty;
+    FE_TRY(fe_sparse_take_first_cuda(s, n, A, &found));
+    const fe_scratch_mark mark = fe_scratch_now(s);
+    FE_TRY(fe_scratch_take(s, (size_t)n * FE_SPARE, &spare));
+    FE_LAUNCH(d, (size_t)n * WARP, THREADS, elastic_columns<false>, p->view, n_corner, *A, spare, found);
+    FE_TRY(fe_sparse_open_over_cuda(s, mark, A, found, host));
+    if (host[0])
+        return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: a node has more than %d neighbours",
+                       FE_ROW_SLOTS);
+    if (host[1] <= FE_SPARE)
+        FE_TRY(fe_sparse_keep_columns_cuda(d, A, spare));
+    else
+        FE_LAUNCH(d, (size_t)n * WARP, THREADS, elastic_columns<true>, p->view, n_corner, *A, spare, found);
+    FE_TRY(take_sample(s, p, A, sample)); /* so the host need not wait for the values */
+    FE_LAUNCH_KIND(p, (size_t)fe_grid((size_t)n, warp_rows(n_corner)) * WARP, ROW_THREADS, elastic_assemble,
+                   p->view, fixed, *A);
     return FE_OK;
 }

@@ -23,6 +23,22 @@ static fe_status open_halo(fe_ghosts *g, const fe_halo *of, int size)
     return FE_OK;
 }
 
+/* The exchange's memory; that of a larger level serves again. */
+static fe_status open_memory(fe_setup *k, size_t n_send, size_t n_ghost)
+{
+    fe_ghosts *g = &k->ghosts;
+    const size_t numbers = (n_send + n_ghost) * FE_GHOST_WIDTH * sizeof *g->numbers,
+                 bytes = numbers + n_send * sizeof *g->send_there;
+    if (bytes > k->ghost_bytes) {
+        if (k->ghost_memory) k->d->ops->memory.release(k->d, k->ghost_memory);
+        k->ghost_memory = NULL, k->ghost_bytes = 0;
+        FE_TRY(fe_device_reserve(k->d, bytes, 1, "multigrid set-up", &k->ghost_memory));
+        k->ghost_bytes = bytes;
+    }
+    g->numbers = k->ghost_memory, g->send_there = (int *)((char *)k->ghost_memory + numbers);
+    return FE_OK;
+}
+
 static fe_status open_ghosts(fe_setup *k, const fe_halo *of)
 {
     fe_ghosts *g = &k->ghosts;
@@ -32,9 +48,8 @@ static fe_status open_ghosts(fe_setup *k, const fe_halo *of)
     if (n + (size_t)g->n_ghost > INT32_MAX / FE_GHOST_WIDTH)
         return fe_fail(FE_BAD_INPUT, "multigrid: %d ghosts on one rank are too many", g->n_ghost);
     FE_TRY(open_halo(g, of, k->m->comm->size));
-    FE_TRY(fe_device_upload(k->d, n, sizeof(int), g->send, "multigrid set-up", (void **)&g->send_there));
-    return fe_device_allocate(k->d, (n + (size_t)g->n_ghost) * FE_GHOST_WIDTH, sizeof *g->numbers,
-                              "multigrid set-up", (void **)&g->numbers);
+    FE_TRY(open_memory(k, n, (size_t)g->n_ghost));
+    return k->d->ops->memory.upload(k->d, n * sizeof *g->send, g->send, g->send_there);
 }
 
 fe_status fe_ghosts_open(fe_setup *k)
@@ -46,7 +61,7 @@ fe_status fe_ghosts_open(fe_setup *k)
     const int which = k->level == 0 ? FE_HALO_NODES : FE_HALO_LEVEL + k->level - 1;
     FE_TRY(fe_setup_agree(k, open_ghosts(k, comm->halo[which]), NULL));
     FE_TRY(fe_setup_failure(comm->ops->attach(comm, k->d, FE_HALO_SETUP, &k->ghosts.halo)));
-    FE_TRY(fe_multigrid_sum(k->d, comm, 1, &n));
+    FE_TRY(fe_multigrid_sum(k, 1, &n));
     k->n_all = (int)n;
     return FE_OK;
 }
@@ -55,8 +70,6 @@ void fe_ghosts_close(fe_setup *k)
 {
     fe_ghosts *g = &k->ghosts;
     free(g->halo.neighbor), free(g->halo.ghost_first), free(g->halo.send_first), free(g->halo.send_node);
-    if (g->send_there) k->d->ops->memory.release(k->d, g->send_there);
-    if (g->numbers) k->d->ops->memory.release(k->d, g->numbers);
     *g = (fe_ghosts){0};
     free(k->starts);
     k->starts = NULL;

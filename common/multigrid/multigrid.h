@@ -74,6 +74,10 @@ typedef struct fe_multigrid {
     fe_multigrid_report report;
 } fe_multigrid;
 
+/* Where this is not NULL, set-up waits at the end of each of its parts and tells the seconds that it took. */
+typedef void (*fe_multigrid_part)(int rank, int level, const char *name, double seconds);
+extern fe_multigrid_part fe_multigrid_tell_part;
+
 /* Ranks share coarser levels of more aggregates than this; negative: a number that suits the backend. */
 extern int fe_multigrid_whole;
 

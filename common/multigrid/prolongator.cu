@@ -123,16 +123,13 @@ fe_status fe_prolongator_cuda(fe_scratch *s, fe_setup *k, const fe_sparse *T)
     fe_device *d = s->d;
     const size_t threads = (size_t)k->n * WARP;
     const fe_sparse empty = {k->n, T->n_column, k->block, 6};
-    int *found, too_long = 0;
+    int *found, host[2];
     k->P = empty, k->P.paired = 1;
-    FE_TRY(fe_scratch_take(s, 1, &found));
-    FE_TRY(d->ops->memory.zero(d, sizeof *found, found));
-    FE_TRY(fe_scratch_take(s, (size_t)k->A.n_column + 1, &k->P.first));
+    FE_TRY(fe_sparse_take_first_cuda(s, k->A.n_column, &k->P, &found));
     FE_LAUNCH(d, threads, THREADS, count_aggregates, k->A, *T, k->P.first, found);
     FE_TRY(fe_ghost_counts(k, &k->P));
-    FE_TRY(fe_sparse_open_cuda(s, &k->P));
-    FE_TRY(d->ops->memory.download(d, sizeof too_long, found, &too_long));
-    if (too_long)
+    FE_TRY(fe_sparse_open_cuda(s, &k->P, found, host));
+    if (host[0])
         return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: a node meets more than %d aggregates", MOST);
     if (k->block == 3)
         FE_LAUNCH(d, threads, THREADS, fill_rows<3>, k->A, *T, k->inverse, k->lambda, k->of, k->P);

@@ -81,7 +81,7 @@ static fe_status place(fe_setup *k, const fe_sparse *own, const fe_sparse *whole
     return FE_OK;
 }
 
-static fe_status sum(fe_setup *k, size_t n, double *x) { return fe_multigrid_sum(k->d, k->m->comm, n, x); }
+static fe_status sum(fe_setup *k, size_t n, double *x) { return fe_multigrid_sum(k, n, x); }
 
 static fe_status to_columns(fe_setup *k, int n, const double *number, int *column)
 {

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 /* x [n] in host memory becomes its sum over the ranks. */
-fe_status fe_multigrid_sum(fe_device *d, fe_comm *comm, size_t n, double *x);
+fe_status fe_multigrid_sum(fe_setup *k, size_t n, double *x);
 
 /* FE_OUT_OF_MEMORY on all ranks if any has it as its status; else the rank's own status. Ranks meet here
  * before they send each other anything: a rank that has too little memory comes here, too, at the end of its

@@ -150,16 +150,22 @@ template <int ROWS, int COLUMNS> FE_BODY const double *fe_sparse_number(const fe
     return block + (A.place ? fe_pair_place(COLUMNS, c, r) : A.paired ? fe_pair_place(ROWS, r, c) : at);
 }
 
-/* Allocates column and value for the counts in A->first [1 ..], which become starts. */
-fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A);
+/* What a search for columns finds beside their counts: whether a row was too long, and the longest. They
+ * stand behind A->first with room for n_row rows, so that the host reads all at once; zero after this. */
+fe_status fe_sparse_take_first_cuda(fe_scratch *s, int n_row, fe_sparse *A, int **found);
+/* Allocates column and value for the counts in A->first [1 ..], which become starts; what was found, in host
+ * memory. */
+fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A, const int *found, int host[2]);
 /* The same after `spare` for A's rows, which was taken last, at `mark`. Its memory is taken back, mostly:
  * `spare` can be read until the values are set. */
-fe_status fe_sparse_open_over_cuda(fe_scratch *s, fe_scratch_mark mark, fe_sparse *A);
+fe_status fe_sparse_open_over_cuda(fe_scratch *s, fe_scratch_mark mark, fe_sparse *A, const int *found,
+                                   int host[2]);
 /* The columns of all rows from `spare`, where no row has more than FE_SPARE. */
 fe_status fe_sparse_keep_columns_cuda(fe_device *d, const fe_sparse *A, const int *spare);
 /* A P of this set-up's level, by pairs of columns, in scratch memory. Where ranks share the level it has room
- * for the rows of ghosts. Elsewhere a row has only what the upper half of R (A P) needs: the columns from the
- * first one of P's row on. FE_OUT_OF_MEMORY where a row has more than FE_ROW_SLOTS columns. */
+ * for the rows of ghosts. A row that no other rank needs has only what the upper half of R (A P) needs: the
+ * columns from the first one of P's row on. FE_OUT_OF_MEMORY where a row has more than FE_ROW_SLOTS columns.
+ */
 fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *P, fe_setup *k,
                                  fe_sparse *AP);
 /* C = R (A P), whose first n_row columns are symmetric: half of them is computed. Columns beyond are of other
@@ -172,9 +178,9 @@ fe_status fe_prolongator_cuda(fe_scratch *s, fe_setup *k, const fe_sparse *T);
 /* R = P^T, in scratch memory: with places in P's blocks, which are not copied. */
 fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *P, fe_sparse *R);
 
-/* Rows of the problem's elastic matrix, zero at supports, which are in fixed [n_local][3]. */
-fe_status fe_elastic_rows_cuda(fe_scratch *s, const fe_problem *p, const uint8_t *fixed, fe_sparse *A);
-fe_status fe_elastic_sample_cuda(fe_scratch *s, const fe_problem *p, const fe_sparse *A, fe_sample *sample);
+/* Rows of the problem's elastic matrix, zero at supports, which are in fixed [n_local][3]; and the sample. */
+fe_status fe_elastic_rows_cuda(fe_scratch *s, const fe_problem *p, const uint8_t *fixed, fe_sparse *A,
+                               fe_sample *sample);
 
 /* Aggregates of the nodes of a matrix's graph that are not left out; see fe_aggregate. Pieces have at most 32
  * nodes. inverse: of the diagonal blocks, where nodes that are not alike in softness are to be apart; else

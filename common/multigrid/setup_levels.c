@@ -55,7 +55,7 @@ static fe_status choose(fe_setup *k, int coarser, const fe_sample *sample)
 {
     fe_multigrid *m = k->m;
     double sums[3] = {sample->n, sample->surface, sample->stretch};
-    FE_TRY(fe_multigrid_sum(k->d, m->comm, 3, sums));
+    FE_TRY(fe_multigrid_sum(k, 3, sums));
     /* stretch: 1.7 in a cube's corner, 4 with cells of 3 : 1 : 1 */
     const int thin = sums[1] > 0.5 * sums[0], stretched = sums[2] > 5.0 * sums[0];
     const int stiff = m->problem->stiffest > 10.0; /* Poisson's ratio above 0.45 */
@@ -72,8 +72,12 @@ static fe_status open_finest(fe_setup *k, int coarser, int n_fixed, const int *a
     fe_sample sample = {0};
     double beyond = 0.0;
     FE_TRY(k->steps->finest(k, n_fixed, at, &sample));
+    fe_setup_part(k, "elastic rows");
     FE_TRY(fe_ghosts_open(k));
     FE_TRY(choose(k, coarser, &sample));
+    fe_setup_part(k, "ghosts, choice");
+    float **const vectors[] = {&m->b, &m->x, &m->direction, &m->product};
+    FE_TRY(open_vectors(k->d, 3 * (size_t)v->n_local, 4, vectors));
     FE_TRY(k->steps->invert_diagonal(k));
     FE_TRY(k->steps->keep_six(k, &m->inverse, &beyond));
     if (beyond != 0.0)
@@ -81,9 +85,10 @@ static fe_status open_finest(fe_setup *k, int coarser, int n_fixed, const int *a
                        "multigrid: a stiffness of %.1e is beyond single precision; use other units or "
                        "--precondition block-jacobi",
                        1.0 / beyond);
-    float **const vectors[] = {&m->b, &m->x, &m->direction, &m->product};
-    FE_TRY(open_vectors(k->d, 3 * (size_t)v->n_local, 4, vectors));
-    return bound_spectrum(k, coarser);
+    fe_setup_part(k, "inverse, vectors");
+    FE_TRY(bound_spectrum(k, coarser));
+    fe_setup_part(k, "bound");
+    return FE_OK;
 }
 
 /* --- coarser levels ---------------------------------------------------------------------------------- */
@@ -101,10 +106,12 @@ static fe_status step_down(fe_setup *k)
     fe_coarse_level *l = &m->coarse[k->level];
     fe_sparse next = {0};
     FE_TRY(k->steps->measure(k));
+    fe_setup_part(k, "measure");
     if (k->level == 0) m->report.smallest = k->smallest, m->report.largest = k->largest;
     FE_TRY(k->steps->coarsen(k, &next));
     l->n = k->n_next;
     const fe_status status = k->steps->keep_transfers(k, &l->P, &l->R);
+    fe_setup_part(k, "keep P, R");
     const int gathers = k->shared && !k->next_shared;
     l->halo = k->next_shared ? FE_HALO_LEVEL + k->level : 0;
     fe_ghosts_close(k);
@@ -115,8 +122,10 @@ static fe_status step_down(fe_setup *k)
     if (gathers)
         FE_TRY(fe_device_allocate(k->d, 6 * (size_t)l->n, sizeof *l->gathered, "multigrid vector",
                                   (void **)&l->gathered));
+    fe_setup_part(k, "vectors");
     k->level++, m->n_coarse = k->level;
     FE_TRY(fe_ghosts_open(k));
+    fe_setup_part(k, "ghosts");
     m->report.n[k->level] = k->n_all, m->report.n_level = k->level + 1;
     return FE_OK;
 }
@@ -135,13 +144,18 @@ static fe_status finish_level(fe_setup *k)
     FE_TRY(k->steps->invert_diagonal(k));
     FE_TRY(k->steps->keep_matrix(k, &l->A));
     FE_TRY(k->steps->keep_inverse(k, &l->inverse));
-    return bound_spectrum(k, 1);
+    fe_setup_part(k, "keep A");
+    FE_TRY(bound_spectrum(k, 1));
+    fe_setup_part(k, "bound");
+    return FE_OK;
 }
 
 static fe_status build(fe_setup *k, int coarser, int n_fixed, const int *at)
 {
     fe_multigrid *m = k->m;
+    fe_setup_part(k, NULL);
     FE_TRY(k->steps->open(k));
+    fe_setup_part(k, "memory");
     FE_TRY(open_finest(k, coarser, n_fixed, at));
     double count[2] = {entries(k), entries(k)}; /* of the finest matrix, of all */
     while (coarser && k->level + 1 < FE_MOST_LEVELS) {
@@ -150,7 +164,9 @@ static fe_status build(fe_setup *k, int coarser, int n_fixed, const int *at)
             first || (k->n_all > MANY && m->report.most == PIECE) ? m->report.most : COARSE_PIECE;
         const fe_cut cut = {most, first ? LEAST : 2, first};
         FE_TRY(k->steps->aggregate(k, cut));
+        fe_setup_part(k, "aggregates");
         FE_TRY(fe_number_aggregates(k));
+        fe_setup_part(k, "numbering");
         const int total = k->numbering.total;
         if (total < 1 || (!first && total > 0.7 * k->n_all)) break; /* it would not get coarser */
         FE_TRY(step_down(k));
@@ -158,13 +174,15 @@ static fe_status build(fe_setup *k, int coarser, int n_fixed, const int *at)
         if (!k->shared && k->n <= MOST_DENSE) {
             FE_TRY(k->steps->keep_dense(k, &m->coarse[k->level - 1].dense, &m->report.condition,
                                         &m->report.singular));
+            fe_setup_part(k, "dense");
             break;
         }
         FE_TRY(finish_level(k));
     }
     FE_TRY(fe_setup_agree(k, FE_OK, NULL));
-    FE_TRY(fe_multigrid_sum(k->d, m->comm, 2, count));
+    FE_TRY(fe_multigrid_sum(k, 2, count));
     m->report.complexity = count[1] / count[0];
+    fe_setup_part(k, "end");
     return FE_OK;
 }
 
@@ -229,8 +247,11 @@ static fe_status build_with(const fe_setup_steps *steps, fe_multigrid *m, int co
                   .threads = m->device->threads > 0 ? m->device->threads : 1};
     const fe_status status = fe_setup_agree(&k, build(&k, coarser, n_fixed, at), NULL);
     fe_ghosts_close(&k);
-    if (k.agreement) m->device->ops->memory.release(m->device, k.agreement);
+    void *own[] = {k.sums, k.ghost_memory};
+    for (int i = 0; i < 2; i++)
+        if (own[i]) m->device->ops->memory.release(m->device, own[i]);
     steps->close(&k);
+    fe_setup_part(&k, "return");
     if (status != FE_OK) {
         release(m);
         *m = start;

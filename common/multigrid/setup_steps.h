@@ -48,7 +48,7 @@ typedef struct fe_setup {
     double *inverse; /* [n][block][block] of the diagonal blocks */
     double lambda;
     int *of, n_own;         /* aggregate of a node, -1: none; this rank's aggregates */
-    int smallest, largest;  /* of them, in nodes */
+    int smallest, largest;  /* of them, in nodes, on the finest level */
     fe_numbering numbering; /* of the aggregates */
     int *starts;            /* [ranks + 1] numbers of each rank's first, host memory; where shared */
     fe_sparse P, R;         /* [n][n_next], and of ghosts; the transpose */
@@ -56,8 +56,14 @@ typedef struct fe_setup {
     double *next_x, *next_size; /* centres of the aggregates; root of the mean square distance from it */
     uint8_t *next_absent;       /* [n_next][6] */
     int agreed;                 /* the ranks know that one of them has too little memory */
-    double *agreement;          /* [2] on the device, while they find out */
+    double *sums;               /* on the device: what the ranks sum or agree on (rank_sums.h) */
+    void *ghost_memory;         /* on the device: that of `ghosts`, of the largest level until now */
+    size_t ghost_bytes;
+    double part_began; /* fe_setup_part */
 } fe_setup;
+
+/* The end of a part of set-up, for fe_multigrid_tell_part; name NULL: the first part begins. */
+void fe_setup_part(fe_setup *k, const char *name);
 
 /* How pieces are cut: at most `most` nodes, at least `least`; `flat`: none on a line. */
 typedef struct fe_cut {

@@ -77,8 +77,7 @@ static fe_status finest(fe_setup *k, int n_fixed, const int *at, fe_sample *samp
     FE_TRY(fe_scratch_take(scratch(k), n, &k->absent));
     FE_TRY(d->ops->memory.zero(d, n, k->absent));
     FE_LAUNCH(d, n_fixed, THREADS, mark_fixed, n_fixed, at, k->absent);
-    FE_TRY(fe_elastic_rows_cuda(scratch(k), p, k->absent, &k->A));
-    return fe_elastic_sample_cuda(scratch(k), p, &k->A, sample);
+    return fe_elastic_rows_cuda(scratch(k), p, k->absent, &k->A, sample);
 }
 
 __global__ void __launch_bounds__(THREADS) invert_blocks(level l)
@@ -144,9 +143,10 @@ FE_BODY void node_modes(const level *l, int a, int i, double *T)
                    l->absent + (size_t)i * l->block, l->next_x + 3 * (size_t)a, l->next_size[a], T);
 }
 
-/* A warp per aggregate: mean position, root of the mean square distance from it, and missing modes. */
+/* A warp per aggregate: mean position, root of the mean square distance from it, and missing modes. extremes,
+ * zero before: INT32_MAX less the fewest nodes, and the most. */
 __global__ void __launch_bounds__(THREADS)
-    measure_aggregates(level l, const int *first, const int *member, int *smallest, int *largest)
+    measure_aggregates(level l, const int *first, const int *member, int *extremes)
 {
     const int a = (int)((blockIdx.x * (size_t)THREADS + threadIdx.x) / WARP), lane = threadIdx.x % WARP;
     if (a >= l.n_own) return;
@@ -164,8 +164,8 @@ __global__ void __launch_bounds__(THREADS)
     if (lane == 0) {
         for (int c = 0; c < 3; c++) l.next_x[3 * (size_t)a + c] = centre[c];
         l.next_size[a] = size > 0.0 ? size : 1.0; /* one node */
-        atomicMin(smallest, n);
-        atomicMax(largest, n);
+        atomicMax(extremes, INT32_MAX - n);
+        atomicMax(extremes + 1, n);
     }
     __syncwarp();
     for (int t = lane; t < n; t += WARP) {
@@ -184,24 +184,24 @@ static fe_status measure(fe_setup *k)
     fe_scratch *s = scratch(k);
     const size_t n_list = (size_t)k->n_own + 2;
     uint64_t *key;
-    int *node, *first, *extremes, total, host[2] = {INT32_MAX, 0};
+    int *node, *first, *extremes, host[2];
     FE_TRY(fe_scratch_take(s, 3 * (size_t)k->n_own, &k->next_x));
     FE_TRY(fe_scratch_take(s, (size_t)k->n_own, &k->next_size));
     FE_TRY(fe_scratch_take(s, 6 * (size_t)k->n_own, &k->next_absent));
     const fe_scratch_mark mark = fe_scratch_now(s);
     FE_TRY(fe_scratch_take(s, (size_t)k->n, &key));
     FE_TRY(fe_scratch_take(s, (size_t)k->n, &node));
-    FE_TRY(fe_scratch_take(s, n_list, &first));
-    FE_TRY(fe_scratch_take(s, 2, &extremes));
-    FE_TRY(d->ops->memory.zero(d, n_list * sizeof *first, first));
-    FE_TRY(d->ops->memory.upload(d, sizeof host, host, extremes));
+    FE_TRY(fe_scratch_take(s, n_list + 2, &first));
+    extremes = first + n_list;
+    FE_TRY(d->ops->memory.zero(d, (n_list + 2) * sizeof *first, first));
     FE_LAUNCH(d, k->n, THREADS, member_keys, level_of(k), key, node, first + 1);
-    FE_TRY(fe_scratch_starts(s, k->n_own + 1, first, &total));
+    FE_TRY(fe_scratch_sums(s, k->n_own + 1, first));
     FE_TRY(fe_scratch_sort(s, k->n, fe_bits_of(k->n_own + 1), &key, &node));
-    FE_LAUNCH(d, (size_t)k->n_own * WARP, THREADS, measure_aggregates, level_of(k), first, node, extremes,
-              extremes + 1);
-    FE_TRY(d->ops->memory.download(d, sizeof host, extremes, host));
-    k->smallest = host[0], k->largest = host[1];
+    FE_LAUNCH(d, (size_t)k->n_own * WARP, THREADS, measure_aggregates, level_of(k), first, node, extremes);
+    if (k->level == 0) { /* the others are not reported */
+        FE_TRY(d->ops->memory.download(d, sizeof host, extremes, host));
+        k->smallest = INT32_MAX - host[0], k->largest = host[1];
+    }
     fe_scratch_return(s, mark);
     return FE_OK;
 }
@@ -252,7 +252,10 @@ static fe_status build_tentative(fe_setup *k, fe_sparse *T)
     FE_TRY(fe_scratch_take(scratch(k), (size_t)k->A.n_column + 1, &T->first));
     FE_LAUNCH(k->d, k->n, THREADS, count_modes, level_of(k), T->first);
     FE_TRY(fe_ghost_counts(k, T));
-    FE_TRY(fe_sparse_open_cuda(scratch(k), T));
+    T->n_block = T->n_row; /* at most */
+    FE_TRY(fe_scratch_sums(scratch(k), T->n_row, T->first));
+    FE_TRY(fe_scratch_take(scratch(k), (size_t)T->n_block * 6 * k->block, &T->value));
+    FE_TRY(fe_scratch_take(scratch(k), (size_t)T->n_block, &T->column));
     if (k->block == 3)
         FE_LAUNCH(k->d, k->n, NODES, fill_modes<3>, level_of(k), *T);
     else
@@ -266,16 +269,23 @@ static fe_status coarsen(fe_setup *k, fe_sparse *next)
     fe_scratch *s = scratch(k);
     fe_sparse T, AP;
     FE_TRY(build_tentative(k, &T));
+    fe_setup_part(k, "T");
     FE_TRY(fe_prolongator_cuda(s, k, &T));
+    fe_setup_part(k, "P");
     FE_TRY(fe_sparse_transpose_cuda(s, &k->P, &k->R));
     k->R.n_row = k->n_own; /* its own aggregates, of the nodes of all ranks */
-    FE_TRY(d->ops->memory.download(d, sizeof(int), k->R.first + k->n_own, &k->R.n_block));
+    if (k->shared) FE_TRY(d->ops->memory.download(d, sizeof(int), k->R.first + k->n_own, &k->R.n_block));
+    fe_setup_part(k, "R");
     FE_TRY(fe_sparse_product_cuda(s, &k->A, &k->P, k, &AP));
+    fe_setup_part(k, "A P");
     FE_TRY(fe_ghost_rows(k, &AP));
+    fe_setup_part(k, "A P ghosts");
     fe_scratch_lend(s, k->A.value, (size_t)k->A.n_block * k->A.rows * k->A.columns * sizeof *k->A.value);
     FE_TRY(fe_sparse_symmetric_product_cuda(s, &k->R, &AP, next));
     FE_LAUNCH(d, (size_t)next->n_row, THREADS, complete_diagonal, *next, k->next_absent);
+    fe_setup_part(k, "R (A P)");
     FE_TRY(fe_share_or_gather(k, next));
+    fe_setup_part(k, "share");
     if (!k->shared || k->next_shared) return FE_OK;
     return fe_sparse_transpose_cuda(s, &k->P, &k->R); /* all aggregates, of its own nodes */
 }

@@ -20,7 +20,7 @@ fe_status fe_number_aggregates(fe_setup *k)
     FE_ALLOCATE(k->starts, size + 1, "multigrid set-up");
     FE_ALLOCATE(counts, size, "multigrid set-up");
     counts[rank] = k->n_own;
-    const fe_status status = fe_multigrid_sum(k->d, k->m->comm, (size_t)size, counts);
+    const fe_status status = fe_multigrid_sum(k, (size_t)size, counts);
     for (int r = 0; r < size; r++) {
         k->starts[r] = total < INT32_MAX ? (int)total : 0;
         total += counts[r];
@@ -63,7 +63,7 @@ static fe_status tell_wanted(fe_setup *k, wanted *w)
         while (w->ghost[i] >= k->starts[owner + 1]) owner++;
         w->asked[(size_t)comm->rank * size + (size_t)owner] += 1.0;
     }
-    FE_TRY(fe_multigrid_sum(k->d, k->m->comm, size * size, w->asked));
+    FE_TRY(fe_multigrid_sum(k, size * size, w->asked));
     for (size_t r = 0; r < size; r++)
         for (size_t owner = 0; owner < size; owner++) {
             const size_t n = (size_t)w->asked[r * size + owner];
@@ -72,7 +72,7 @@ static fe_status tell_wanted(fe_setup *k, wanted *w)
         }
     FE_ALLOCATE(w->lists, all + 1, "halo");
     for (int i = 0; i < w->n; i++) w->lists[before + (size_t)i] = w->ghost[i];
-    return fe_multigrid_sum(k->d, k->m->comm, all, w->lists);
+    return fe_multigrid_sum(k, all, w->lists);
 }
 
 /* Where rank r's list of this rank's aggregates begins. */
@@ -208,7 +208,7 @@ static fe_status own_numbers(fe_setup *k, size_t width, size_t size, const void 
 static fe_status all_numbers(fe_setup *k, size_t width, size_t size, gathered *g)
 {
     const size_t n = (size_t)k->numbering.total * width;
-    FE_TRY(fe_multigrid_sum(k->d, k->m->comm, n, g->numbers));
+    FE_TRY(fe_multigrid_sum(k, n, g->numbers));
     for (size_t i = 0; i < n && size == 1; i++) ((uint8_t *)g->host)[i] = g->numbers[i] != 0.0;
     return k->steps->ranks->put(k, n * size, size == 1 ? g->host : g->numbers, g->there);
 }
@@ -245,7 +245,7 @@ static fe_status all_starts(fe_setup *k, fe_sparse *whole, double *counts, int *
 {
     const size_t n = (size_t)k->numbering.total;
     double all = 0.0;
-    FE_TRY(fe_multigrid_sum(k->d, k->m->comm, n, counts));
+    FE_TRY(fe_multigrid_sum(k, n, counts));
     first[0] = 0;
     for (size_t i = 0; i < n; i++) {
         all += counts[i];

@@ -7,21 +7,52 @@
 
 enum { THREADS = 128, WARP = 32 };
 
-fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A)
+fe_status fe_sparse_take_first_cuda(fe_scratch *s, int n_row, fe_sparse *A, int **found)
 {
-    FE_TRY(fe_scratch_starts(s, A->n_row, A->first, &A->n_block));
+    FE_TRY(fe_scratch_take(s, (size_t)n_row + 3, &A->first));
+    *found = A->first + n_row + 1;
+    return s->d->ops->memory.zero(s->d, 2 * sizeof **found, *found);
+}
+
+/* Starts, and their total with what was found. */
+static fe_status read_starts(fe_scratch *s, fe_sparse *A, const int *found, int host[2])
+{
+    enum { MOST = 64 };
+    const int apart = (int)(found - (A->first + A->n_row));
+    int read[MOST + 2];
+    FE_TRY(fe_scratch_sums(s, A->n_row, A->first));
+    if (apart > MOST) {
+        FE_TRY(s->d->ops->memory.download(s->d, sizeof *read, A->first + A->n_row, read));
+        FE_TRY(s->d->ops->memory.download(s->d, 2 * sizeof *read, found, host));
+    } else {
+        FE_TRY(
+            s->d->ops->memory.download(s->d, ((size_t)apart + 2) * sizeof *read, A->first + A->n_row, read));
+        host[0] = read[apart], host[1] = read[apart + 1];
+    }
+    A->n_block = read[0];
+    return read[0] >= 0 ? FE_OK : fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: more than 2^31 entries");
+}
+
+static fe_status take_blocks(fe_scratch *s, fe_sparse *A)
+{
     FE_TRY(fe_scratch_take(s, (size_t)A->n_block * A->rows * A->columns, &A->value));
     return fe_scratch_take(s, (size_t)A->n_block, &A->column);
 }
 
-fe_status fe_sparse_open_over_cuda(fe_scratch *s, fe_scratch_mark mark, fe_sparse *A)
+fe_status fe_sparse_open_cuda(fe_scratch *s, fe_sparse *A, const int *found, int host[2])
+{
+    FE_TRY(read_starts(s, A, found, host));
+    return take_blocks(s, A);
+}
+
+fe_status fe_sparse_open_over_cuda(fe_scratch *s, fe_scratch_mark mark, fe_sparse *A, const int *found,
+                                   int host[2])
 {
     const size_t spare = (size_t)A->n_row * FE_SPARE * sizeof *A->column;
-    FE_TRY(fe_scratch_starts(s, A->n_row, A->first, &A->n_block));
-    const size_t n = (size_t)A->n_block * A->rows * A->columns;
-    if (n * sizeof *A->value >= spare && fe_scratch_now(s).chunk == mark.chunk) fe_scratch_return(s, mark);
-    FE_TRY(fe_scratch_take(s, n, &A->value));
-    return fe_scratch_take(s, (size_t)A->n_block, &A->column);
+    FE_TRY(read_starts(s, A, found, host));
+    const size_t bytes = (size_t)A->n_block * A->rows * A->columns * sizeof *A->value;
+    if (bytes >= spare && fe_scratch_now(s).chunk == mark.chunk) fe_scratch_return(s, mark);
+    return take_blocks(s, A);
 }
 
 /* A warp per row. */
@@ -41,13 +72,17 @@ fe_status fe_sparse_keep_columns_cuda(fe_device *d, const fe_sparse *A, const in
 
 /* --- product ----------------------------------------------------------------------------------------- */
 
-/* Which columns of a row of A B are wanted: all; from that of the diagonal on; or from the first column of
- * B's own row on. */
-typedef enum wanted { ALL, FROM_DIAGONAL, FROM_FIRST } wanted;
+/* Which columns of a row of A B are wanted: from that of the diagonal on; or from the first column of B's own
+ * row on, but all of a row that other ranks need, which `sent` marks, or NULL. */
+typedef struct wanted {
+    bool from_diagonal;
+    const uint8_t *sent;
+} wanted;
 
 FE_BODY int least_column(const fe_sparse &B, wanted which, int i)
 {
-    if (which != FROM_FIRST) return which == ALL ? 0 : i;
+    if (which.from_diagonal) return i;
+    if (which.sent && which.sent[i]) return 0;
     return B.first[i] < B.first[i + 1] ? B.column[B.first[i]] : INT_MAX;
 }
 
@@ -361,15 +396,12 @@ static fe_status open_columns(fe_scratch *s, const fe_sparse *A, const fe_sparse
 {
     fe_device *d = s->d;
     int *found, *spare, host[2];
-    FE_TRY(fe_scratch_take(s, 2, &found));
-    FE_TRY(d->ops->memory.zero(d, sizeof host, found));
-    FE_TRY(fe_scratch_take(s, (size_t)(k ? A->n_column : A->n_row) + 1, &C->first));
+    FE_TRY(fe_sparse_take_first_cuda(s, k ? A->n_column : A->n_row, C, &found));
     const fe_scratch_mark mark = fe_scratch_now(s);
     FE_TRY(fe_scratch_take(s, (size_t)A->n_row * FE_SPARE, &spare));
     FE_TRY(find_columns<false>(d, A, B, which, C, spare, found));
     if (k) FE_TRY(fe_ghost_counts(k, C));
-    FE_TRY(k ? fe_sparse_open_cuda(s, C) : fe_sparse_open_over_cuda(s, mark, C));
-    FE_TRY(d->ops->memory.download(d, sizeof host, found, host));
+    FE_TRY(k ? fe_sparse_open_cuda(s, C, found, host) : fe_sparse_open_over_cuda(s, mark, C, found, host));
     if (host[0])
         return fe_fail(FE_OUT_OF_MEMORY, "set-up on the device: a row has more than %d blocks", FE_ROW_SLOTS);
     *longest = host[1];
@@ -379,13 +411,34 @@ static fe_status open_columns(fe_scratch *s, const fe_sparse *A, const fe_sparse
                                : find_columns<true>(d, A, B, which, C, spare, found);
 }
 
+__global__ void mark_rows(int n, const int *row, uint8_t *mark)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < n) mark[row[i]] = 1;
+}
+
+/* Rows that other ranks have as ghosts; NULL where no rank shares the level. */
+static fe_status mark_sent(fe_scratch *s, const fe_setup *k, const uint8_t **sent)
+{
+    uint8_t *mark;
+    *sent = NULL;
+    if (!k->shared) return FE_OK;
+    FE_TRY(fe_scratch_take(s, (size_t)k->n, &mark));
+    FE_TRY(s->d->ops->memory.zero(s->d, (size_t)k->n, mark));
+    FE_LAUNCH(s->d, k->ghosts.n_send, THREADS, mark_rows, k->ghosts.n_send, k->ghosts.send_there, mark);
+    *sent = mark;
+    return FE_OK;
+}
+
 fe_status fe_sparse_product_cuda(fe_scratch *s, const fe_sparse *A, const fe_sparse *P, fe_setup *k,
                                  fe_sparse *AP)
 {
+    wanted which = {};
     int longest;
     *AP = {A->n_row, P->n_column, A->rows, P->columns};
     AP->paired = 1;
-    FE_TRY(open_columns(s, A, P, k->shared ? ALL : FROM_FIRST, k->shared ? k : NULL, AP, &longest));
+    FE_TRY(mark_sent(s, k, &which.sent));
+    FE_TRY(open_columns(s, A, P, which, k->shared ? k : NULL, AP, &longest));
     fe_sparse own = *AP;
     own.n_row = A->n_row;
     if (A->rows == 3) return fill_values<3, 3, WARP, 2, false>(s->d, A, P, &own, longest);
@@ -427,7 +480,8 @@ static fe_status open_whole(fe_scratch *s, const fe_sparse *upper, fe_sparse *C)
     FE_TRY(fe_scratch_take(s, n, &C->first));
     FE_TRY(d->ops->memory.zero(d, n * sizeof *C->first, C->first));
     FE_LAUNCH(d, threads, THREADS, list_below<true>, *upper, *C, NULL, NULL);
-    FE_TRY(fe_sparse_open_cuda(s, C));
+    FE_TRY(fe_scratch_starts(s, C->n_row, C->first, &C->n_block));
+    FE_TRY(take_blocks(s, C));
     const fe_scratch_mark mark = fe_scratch_now(s);
     FE_TRY(fe_scratch_take(s, n, &n_below));
     FE_TRY(d->ops->memory.zero(d, n * sizeof *n_below, n_below));
@@ -445,7 +499,7 @@ fe_status fe_sparse_symmetric_product_cuda(fe_scratch *s, const fe_sparse *R, co
     fe_sparse upper = {R->n_row, AP->n_column}; /* without values */
     int longest;
     *C = {R->n_row, AP->n_column, 6, 6};
-    FE_TRY(open_columns(s, R, AP, FROM_DIAGONAL, NULL, &upper, &longest));
+    FE_TRY(open_columns(s, R, AP, {true}, NULL, &upper, &longest));
     FE_TRY(open_whole(s, &upper, C));
     if (R->columns == 3)
         FE_TRY((fill_values<6, 3, 2 * WARP, 1, true>(d, R, AP, C, longest)));
@@ -490,7 +544,8 @@ fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *P, fe_sparse 
     FE_TRY(fe_scratch_take(s, (size_t)P->n_block, &place));
     FE_TRY(fe_scratch_take(s, (size_t)P->n_block, &row_of));
     FE_LAUNCH(d, (size_t)P->n_row * WARP, THREADS, transpose_keys, *P, key, place, row_of, R->first + 1);
-    FE_TRY(fe_scratch_starts(s, R->n_row, R->first, &R->n_block));
+    R->n_block = P->n_block;
+    FE_TRY(fe_scratch_sums(s, R->n_row, R->first));
     FE_TRY(fe_scratch_sort(s, P->n_block, fe_bits_of(P->n_column), &key, &place));
     FE_LAUNCH(d, P->n_block, THREADS, transpose_places, P->n_block, place, row_of, *R);
     fe_scratch_return(s, mark);

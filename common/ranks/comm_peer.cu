@@ -248,28 +248,38 @@ static fe_status reduce(fe_comm *c, fe_device *d, fe_reduction reduction, int n,
     return FE_OK;
 }
 
-/* Uploads the neighbour of each node of a list in which the nodes of neighbour i begin at first[i], first
- * [n + 1]. */
-static fe_status upload_neighbors(fe_device *d, int n, const int *first, int **neighbors)
+/* The nodes that are sent, and behind them the neighbour that each goes to. */
+static fe_status upload_sent(fe_device *d, const fe_halo *halo, int n_send, int *there)
 {
-    int *of = NULL;
-    const int count = first[n] - first[0];
-    FE_TRY(fe_allocate((size_t)count, sizeof *of, "halo", (void **)&of));
-    for (int i = 0; i < n; i++)
-        for (int k = first[i]; k < first[i + 1]; k++) of[k - first[0]] = i;
-    const fe_status status = fe_device_upload(d, (size_t)count, sizeof *of, of, "halo", (void **)neighbors);
-    free(of);
+    int *list = NULL;
+    FE_TRY(fe_allocate(2 * (size_t)n_send + 1, sizeof *list, "halo", (void **)&list));
+    for (int i = 0; i < halo->n_neighbor; i++)
+        for (int k = halo->send_first[i]; k < halo->send_first[i + 1]; k++)
+            list[k] = halo->send_node[k], list[n_send + k] = i;
+    const fe_status status = d->ops->memory.upload(d, 2 * (size_t)n_send * sizeof *list, list, there);
+    free(list);
     return status;
 }
 
 static fe_status barrier(fe_comm *c) { return self(c)->nccl->ops->barrier(self(c)->nccl); }
 
-static void release_halo(comm_peer *p, int which)
+/* Landing buffers, neighbours and lists of a halo: one piece of memory, which begins with the first buffer.
+ */
+static fe_status open_halo(comm_peer *p, fe_device *d, int which, const fe_halo *halo)
 {
-    fe_device *d = p->device;
-    const halo_view *h = &p->halo[which];
-    const void *const memory[] = {h->peers, h->sent_to, h->send_node, h->landing[0], h->landing[1]};
-    for (int i = 0; i < 5; i++) d->ops->memory.release(d, (void *)memory[i]);
+    halo_view *h = &p->halo[which];
+    auto *own = &p->own->halo[which];
+    const size_t n_word = (size_t)words_to_land(h), n_send = (size_t)h->n_send,
+                 bytes = 2 * n_word * sizeof(word) + (size_t)h->n_neighbor * sizeof(peer) +
+                         2 * n_send * sizeof(int);
+    char *memory;
+    FE_TRY(fe_device_allocate(d, bytes, 1, "halo", (void **)&memory));
+    for (int i = 0; i < 2; i++) h->landing[i] = own->landing[i] = (word *)memory + (size_t)i * n_word;
+    h->peers = (peer *)(own->landing[1] + n_word);
+    int *const lists = (int *)(h->peers + h->n_neighbor);
+    h->send_node = lists, h->sent_to = lists + n_send;
+    FE_TRY(upload_sent(d, halo, h->n_send, lists));
+    return d->ops->wait(d); /* memory is zeroed */
 }
 
 /* Publishes the landing buffers, waits for those of the others, and finds the place of this rank in each
@@ -283,19 +293,12 @@ static fe_status attach(fe_comm *c, fe_device *d, int which, const fe_halo *halo
     peer *peers = NULL;
     if (c->halo[which]) {
         FE_TRY(barrier(c)); /* the exchanges of the earlier halo have ended */
-        release_halo(p, which);
+        d->ops->memory.release(d, (void *)h->landing[0]);
     }
     c->halo[which] = NULL;
     h->n_neighbor = n, h->n_send = halo->send_first[n];
     p->first_ghost[which] = halo->ghost_first[0], h->n_ghost = halo->ghost_first[n] - halo->ghost_first[0];
-    FE_TRY(
-        fe_device_upload(d, (size_t)h->n_send, sizeof(int), halo->send_node, "halo", (void **)&h->send_node));
-    FE_TRY(upload_neighbors(d, n, halo->send_first, (int **)&h->sent_to));
-    for (int i = 0; i < 2; i++) {
-        FE_TRY(
-            fe_device_allocate(d, (size_t)words_to_land(h), sizeof(word), "halo", (void **)&own->landing[i]));
-        h->landing[i] = own->landing[i];
-    }
+    FE_TRY(open_halo(p, d, which, halo));
     if (!own->offset)
         FE_TRY(fe_allocate(2 * (size_t)c->size, sizeof *own->offset, "halo", (void **)&own->offset));
     for (int i = 0; i < n; i++) {
@@ -303,14 +306,14 @@ static fe_status attach(fe_comm *c, fe_device *d, int which, const fe_halo *halo
         offset[0] = 3 * (size_t)(halo->ghost_first[i] - halo->ghost_first[0]);
         offset[1] = 3 * (size_t)h->n_ghost + (size_t)i;
     }
-    FE_TRY(barrier(c)); /* memory is zeroed */
+    FE_TRY(barrier(c));
     FE_TRY(fe_allocate((size_t)n, sizeof *peers, "halo", (void **)&peers));
     for (int i = 0; i < n; i++) {
         const auto *there = &p->all[halo->neighbor[i]].halo[which];
         const size_t *offset = there->offset + 2 * (size_t)c->rank;
         peers[i] = {{there->landing[0], there->landing[1]}, offset[0], offset[1], halo->send_first[i]};
     }
-    const fe_status status = fe_device_upload(d, (size_t)n, sizeof *peers, peers, "halo", (void **)&h->peers);
+    const fe_status status = d->ops->memory.upload(d, (size_t)n * sizeof *peers, peers, (void *)h->peers);
     free(peers);
     FE_TRY(status);
     c->halo[which] = halo;
