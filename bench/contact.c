@@ -53,8 +53,6 @@ fe_status bench_contact_open(bench_workload *c)
 {
     draft k = {0};
     if (!(c->box.contact > 0.0)) return FE_OK;
-    if (c->box.precision == FE_SINGLE)
-        return fe_fail(FE_BAD_INPUT, "contact is computed in double precision alone");
     const fe_status status = open_list(c, &k);
     free(k.x), free(k.z), free(k.one), free(k.node);
     return status;

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 /* box.contact is the share of the mesh's nodes that are in contact, the uppermost ones, all of them closed on
- * a plane; 0: none. */
+ * a plane; 0: none. Not in single precision. */
 fe_status bench_contact_open(bench_workload *c);
 /* The pass that a solver makes behind the operation; nothing behind `material`, and where there is no
  * contact. Checks of operations are without it. */

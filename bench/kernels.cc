@@ -101,7 +101,7 @@ fe_status check_precisions(const arguments &a)
     for (const double contact : a.contacts)
         for (const int precision : a.precisions)
             if (contact > 0.0 && precision == FE_SINGLE)
-                return fe_fail(FE_BAD_INPUT, "--fe_contact=%g: is computed in double precision alone",
+                return fe_fail(FE_BAD_INPUT, "--fe_contact=%g: not in single precision, which has no contact",
                                contact);
     for (const int precision : a.precisions)
         for (const fe_variant *v : a.variants)

@@ -348,7 +348,8 @@ static void bad_contact_is_refused(void **state)
          {"key \"dirichlet\": ", "can move", "contact does not hold it"}},
         {"",
          "{\"group\": \"z0\", \"obstacle\": " FLOOR "}",
-         {"key \"dirichlet\": there is no support at all; contact is none"}},
+         {"key \"dirichlet\": there is no support at all; a group in contact does not "
+          "count as one"}},
     };
     write_shifted_box(FE_HEX8, "box.msh");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
