@@ -2,12 +2,22 @@
  *
  * Points that share a backend, an element and a mesh form a group: one resident case, or one for each order,
  * every variant checked on it before any is timed, then all of them interleaved at random. */
+#include "bench/point.h" /* first */
+
+#include "bench/arguments.h"
+#include "bench/ceiling.h"
 #include "bench/reporter.h"
 #include "bench/timing.h"
+#include "common/report/version.h"
 #include "have/cuda.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <fstream>
 #include <map>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace
 {
