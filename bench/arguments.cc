@@ -206,6 +206,9 @@ fe_status set_flag(arguments &a, const std::string &flag, const std::string &val
         } else if (flag == "fe_contact") {
             FE_TRY(number("fe_contact", part, 0.0, 1.0, &x));
             a.contacts.push_back(x);
+            if (a.contacts.size() > BENCH_MOST_CONTACTS)
+                return fe_fail(FE_BAD_INPUT, "--fe_contact=%s: is more than %d shares", value.c_str(),
+                               BENCH_MOST_CONTACTS);
         } else if (flag == "fe_operations") {
             FE_TRY(choice("fe_operations", part, BENCH_N_OPERATION, operation_name, &i));
             a.operations.push_back((bench_operation)i);

@@ -38,6 +38,7 @@ struct point {
     group *of;
     size_t entrant;
     bench_operation operation;
+    int contact;                  /* number of its share of nodes in contact, of box.contact */
     std::string said, name;       /* said: the operation, with the share of nodes in contact */
     const char *status = nullptr; /* nullptr until it was checked */
     std::string message;

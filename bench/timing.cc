@@ -22,7 +22,7 @@ fe_status call(group &g, const point &p, int64_t calls)
     const entrant &e = g.entrants[p.entrant];
     for (int64_t i = 0; i < calls; i++) {
         FE_TRY(bench_apply(&g.of(p), e.assembly, e.work, p.operation));
-        FE_TRY(bench_contact_apply(&g.of(p), p.operation));
+        FE_TRY(bench_contact_apply(&g.of(p), p.contact, p.operation));
     }
     return FE_OK;
 }

@@ -344,6 +344,8 @@ static void test_bad_meshes_are_refused(void **state)
         {"kernels", "--fe_contact=0,0.01 --fe_precision=double,single",
          "kernels: --fe_contact=0.01: not in single precision, which has no contact\n"},
         {"kernels", "--fe_contact=2", "kernels: --fe_contact=2: is not a number from 0 to 1\n"},
+        {"kernels", "--fe_contact=0,.1,.2,.3,.4,.5,.6,.7,.8",
+         "kernels: --fe_contact=0,.1,.2,.3,.4,.5,.6,.7,.8: is more than 8 shares\n"},
         {"kernels", "--fe_refine=x", "kernels: --fe_refine=x: is not a number from 0 to 10"},
         {"kernels", "--fe_operand=rough",
          "kernels: --fe_operand: there is no rough; kernels --help lists them\n"},
