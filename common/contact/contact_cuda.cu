@@ -26,10 +26,10 @@ KERNEL(contact_measure, fe_contact_measure_at(&l, i, displacement), const double
     __global__ void __launch_bounds__(BLOCK_SIZE) name(fe_contact_list l, const double *from, double *to)    \
     {                                                                                                        \
         const int i = blockIdx.x * blockDim.x + threadIdx.x;                                                 \
-        double own[3];                                                                                       \
-        if (i < l.n) body(&l, i, from, own);                                                                 \
+        double own[3], *row = to;                                                                            \
+        if (i < l.n) body(&l, i, from, own), row += 3 * (size_t)l.node[i];                                   \
         fe_wait_for_earlier();                                                                               \
-        if (i < l.n) fe_contact_add3(&l, i, own, to);                                                        \
+        for (int c = 0; c < 3 && i < l.n; c++) row[c] += own[c];                                             \
     }
 ADDING_KERNEL(contact_forces, fe_contact_force)
 ADDING_KERNEL(contact_product, fe_contact_product)
@@ -38,9 +38,10 @@ ADDING_KERNEL(contact_product, fe_contact_product)
 __global__ void __launch_bounds__(BLOCK_SIZE) contact_diagonal(fe_contact_list l, double *D)
 {
     const int at = blockIdx.x * blockDim.x + threadIdx.x, i = at / 9, k = at % 9;
-    const double own = i < l.n ? fe_contact_block_entry(&l, i, k) : 0.0;
+    double own = 0.0, *entry = D;
+    if (i < l.n) own = fe_contact_block_entry(&l, i, k), entry += 9 * (size_t)l.node[i] + k;
     fe_wait_for_earlier();
-    if (i < l.n) D[9 * (size_t)l.node[i] + k] += own;
+    if (i < l.n) *entry += own;
 }
 
 static fe_status forces(fe_device *d, const fe_contact_list *l, const double *displacement, double *f)
