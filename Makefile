@@ -118,6 +118,7 @@ CORE_OBJECTS := $(call objects,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
 RANK_SOURCES := bench/solve.c bench/answer.c bench/output.c bench/solves.c bench/peers.c bench/whole.c bench/scaling.c bench/scaling_rank.c bench/scaling_times.c \
   bench/scaling_options.c bench/options.c bench/turns.c
+KERNELS_SOURCES := $(wildcard bench/*.cc)
 BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c)) oracle/oracle.c
@@ -133,10 +134,10 @@ PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROG
 all: info
 	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j"$$(sh packaging/cores.sh)") programs
 # The longest of what the programs need beside the library first, so that no core is left alone with it.
-programs: $(if $(HAVE_BENCHMARK),$(call object,bench/kernels.cc)) $(PROGRAMS)
+programs: $(if $(HAVE_BENCHMARK),$(call object,$(KERNELS_SOURCES))) $(PROGRAMS)
 	$(if $(HAVE_CORE),,@echo 'nothing can be built without a C compiler with OpenMP, and BLAS: make info' >&2; exit 2)
 
-first-look: $(if $(HAVE_BENCHMARK),$(call object,bench/kernels.cc) $(if $(HAVE_CORE),$(BUILD)/first/kernels))
+first-look: $(if $(HAVE_BENCHMARK),$(call object,$(KERNELS_SOURCES)) $(if $(HAVE_CORE),$(BUILD)/first/kernels))
 
 help:
 	@echo 'make            build what this machine can: programs under $(BUILD)/'
@@ -269,11 +270,11 @@ $(BUILD)/peers: $(call object,bench/peers.c bench/options.c bench/whole.c) $(PRO
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(PETSC_LIBS) $(PROGRAM_LIBS) $(LIBS)
 SCALING_OBJECTS := $(call object,bench/scaling.c bench/scaling_rank.c bench/scaling_times.c bench/scaling_options.c bench/options.c) \
     $(call objects,$(BENCH_SOURCES))
-KERNELS_OBJECTS := $(call object,bench/kernels.cc) $(call objects,$(BENCH_SOURCES))
+KERNELS_OBJECTS := $(call objects,$(KERNELS_SOURCES) $(BENCH_SOURCES))
 $(BUILD)/scaling: $(SCALING_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/kernels: $(KERNELS_OBJECTS) $(BUILD)/libfebench.a
-$(BUILD)/first/kernels: $(call object,bench/kernels.cc bench/first/no_floats.c) \
+$(BUILD)/first/kernels: $(call object,$(KERNELS_SOURCES) bench/first/no_floats.c) \
     $(call doubles,$(call objects,$(BENCH_SOURCES))) $(BUILD)/first/libfebench.a
 $(BUILD)/kernels $(BUILD)/first/kernels:
 	$(call said,LINK,$@)$(CXX) $(LINK_FLAGS) -o $@ $^ $(BENCHMARK_LIBS) $(LIBS)

@@ -17,6 +17,8 @@ extern const char *const bench_pattern_names[BENCH_N_PATTERN];
 typedef enum bench_operand { BENCH_RANDOM, BENCH_SMOOTH, BENCH_N_OPERAND } bench_operand;
 extern const char *const bench_operand_names[BENCH_N_OPERAND];
 
+enum { BENCH_MOST_CONTACTS = 8 };
+
 typedef struct bench_box {
     int kind;
     int cells[3];                  /* of a box; of all ranks, or of each rank where it is weak */
@@ -29,13 +31,14 @@ typedef struct bench_box {
     bench_operand operand; /* smooth: of one rank */
     const fe_backend *backend;
     int threads;
-    int precision;  /* of the strategies on it: FE_DOUBLE, FE_MIXED or FE_SINGLE */
-    int hardening;  /* law of the material: FE_LINEAR or FE_VOCE */
-    int full;       /* memory for BENCH_JACVEC_FULL */
-    int materials;  /* layers of different materials (layers.h); 0 or 1: one */
-    double contact; /* share of nodes in contact (contact.h) */
-    int grid[3];    /* ranks along the axes; 0: one */
-    int weak;       /* 1: cells are those of each rank's box, and these are placed side by side */
+    int precision; /* of the strategies on it: FE_DOUBLE, FE_MIXED or FE_SINGLE */
+    int hardening; /* law of the material: FE_LINEAR or FE_VOCE */
+    int full;      /* memory for BENCH_JACVEC_FULL */
+    int materials; /* layers of different materials (layers.h); 0 or 1: one */
+    int n_contact; /* shares of nodes in contact, one after the other (contact.h); 0: none */
+    double contact[BENCH_MOST_CONTACTS];
+    int grid[3]; /* ranks along the axes; 0: one */
+    int weak;    /* 1: cells are those of each rank's box, and these are placed side by side */
 } bench_box;
 
 /* Length of a cell: a rank's box, or the whole, is 1 long. */

@@ -8,12 +8,12 @@
 extern "C" {
 #endif
 
-/* box.contact is the share of the mesh's nodes that are in contact, the uppermost ones, all of them closed on
- * a plane; 0: none. */
+/* A list for each share in box.contact of the mesh's nodes, which are in contact: the uppermost ones, all of
+ * them closed on a plane. Not in single precision. */
 fe_status bench_contact_open(bench_workload *c);
-/* The pass that a solver makes behind the operation; nothing behind `material`, and where there is no
- * contact. Checks of operations are without it. */
-fe_status bench_contact_apply(bench_workload *c, bench_operation op);
+/* The pass that a solver makes behind the operation, over the nodes of list `which`; nothing behind
+ * `material`, and where there is no such list. Checks of operations are without it. */
+fe_status bench_contact_apply(bench_workload *c, int which, bench_operation op);
 
 #ifdef __cplusplus
 }

@@ -2,13 +2,23 @@
  *
  * Points that share a backend, an element and a mesh form a group: one resident case, or one for each order,
  * every variant checked on it before any is timed, then all of them interleaved at random. */
+#include "bench/point.h" /* first */
+
+#include "bench/arguments.h"
+#include "bench/ceiling.h"
 #include "bench/reporter.h"
 #include "bench/timing.h"
 #include "common/base/cores.h"
+#include "common/report/version.h"
 #include "have/cuda.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <fstream>
 #include <map>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace
 {
@@ -23,10 +33,9 @@ bool has_full(const arguments &a)
 }
 
 fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend *backend, int precision,
-                    int hardening, double contact, int kind, int dofs,
-                    std::vector<std::unique_ptr<group>> &groups)
+                    int hardening, int kind, int dofs, std::vector<std::unique_ptr<group>> &groups)
 {
-    char name[160], share[32] = "";
+    char name[160];
     auto g = std::make_unique<group>();
     g->box = {};
     g->mesh = mesh, g->asked_dof = dofs;
@@ -34,12 +43,12 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
     FE_TRY(bench_mesh_size(mesh, kind, dofs, &g->n_elem, &g->n_dof));
     bench_mesh_name(mesh, dofs, sizeof name, name);
     g->mesh_name = name;
-    if (contact > 0.0) std::snprintf(share, sizeof share, "_contact%g", contact);
     if (a.materials > 1) g->mesh_name += "-materials" + std::to_string(a.materials);
     g->box.kind = kind, g->box.order = a.order, g->box.backend = backend;
     g->box.plastic = a.plastic, g->box.pattern = a.pattern, g->box.operand = a.operand;
     g->box.threads = threads_of(a), g->box.precision = precision, g->box.hardening = hardening;
-    g->box.materials = a.materials, g->box.full = has_full(a), g->box.contact = contact;
+    g->box.materials = a.materials, g->box.full = has_full(a);
+    for (const double contact : a.contacts) g->box.contact[g->box.n_contact++] = contact;
     g->how = a.sustained > 0.0 ? SUSTAINED : a.cold ? COLD : BURST;
     g->sustained = a.sustained, g->process = a.process;
     const std::string prefix =
@@ -57,13 +66,18 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
         g->entrants.push_back(e);
         for (const bench_operation op : a.operations) {
             if (v == &bench_element_only && (op == BENCH_MATERIAL || op == BENCH_DIAGONAL)) continue;
-            if (contact > 0.0 && op == BENCH_MATERIAL) continue;          /* it has none */
             if (precision != FE_DOUBLE && op == BENCH_MATERIAL) continue; /* that of double precision */
-            point p = {};
-            p.of = g.get(), p.entrant = g->entrants.size() - 1, p.operation = op;
-            p.said = std::string(bench_operation_names[op]) + share;
-            p.name = prefix + p.said + "/" + v->name;
-            g->points.push_back(p);
+            for (int i = 0; i < g->box.n_contact; i++) {
+                char share[32] = "";
+                if (g->box.contact[i] > 0.0 && op == BENCH_MATERIAL) continue; /* it has none */
+                if (g->box.contact[i] > 0.0)
+                    std::snprintf(share, sizeof share, "_contact%g", g->box.contact[i]);
+                point p = {};
+                p.of = g.get(), p.entrant = g->entrants.size() - 1, p.operation = op, p.contact = i;
+                p.said = std::string(bench_operation_names[op]) + share;
+                p.name = prefix + p.said + "/" + v->name;
+                g->points.push_back(p);
+            }
         }
     }
     groups.push_back(std::move(g));
@@ -102,7 +116,7 @@ fe_status check_precisions(const arguments &a)
     for (const double contact : a.contacts)
         for (const int precision : a.precisions)
             if (contact > 0.0 && precision == FE_SINGLE)
-                return fe_fail(FE_BAD_INPUT, "--fe_contact=%g: is computed in double precision alone",
+                return fe_fail(FE_BAD_INPUT, "--fe_contact=%g: not in single precision, which has no contact",
                                contact);
     for (const int precision : a.precisions)
         for (const fe_variant *v : a.variants)
@@ -112,8 +126,8 @@ fe_status check_precisions(const arguments &a)
     return FE_OK;
 }
 
-/* Meshes × backends × elements × sizes × precisions × laws of hardening × shares of contact; a file has one
- * kind of elements and one size. */
+/* Meshes × backends × elements × sizes × precisions × laws of hardening; a file has one kind of elements and
+ * one size. Shares of contact are of one group, so that they are timed in turns. */
 fe_status add_groups(const arguments &a, const std::vector<std::unique_ptr<bench_mesh>> &meshes,
                      std::vector<std::unique_ptr<group>> &groups)
 {
@@ -127,10 +141,9 @@ fe_status add_groups(const arguments &a, const std::vector<std::unique_ptr<bench
                 for (const int dofs : sized ? a.dofs : std::vector<int>{0})
                     for (const int precision : a.precisions)
                         for (const int hardening : a.hardenings)
-                            for (const double contact : a.contacts)
-                                if (bench_mesh_holds(mesh.get(), kind))
-                                    FE_TRY(add_group(a, mesh.get(), backend, precision, hardening, contact,
-                                                     kind, dofs, groups));
+                            if (bench_mesh_holds(mesh.get(), kind))
+                                FE_TRY(add_group(a, mesh.get(), backend, precision, hardening, kind, dofs,
+                                                 groups));
         if (groups.size() == before)
             return fe_fail(FE_BAD_INPUT, "%s: holds %s, which --fe_elements does not name", mesh->path,
                            fe_kind_name(mesh->file.kind));

@@ -39,8 +39,8 @@ typedef struct bench_workload {
         *out; /* device; out [n_local][9]: residual, jacvec [n_local][3] or diagonal [n_local][9] */
     struct {
         float *displacement, *direction, *out;
-    } floats;                  /* the same in single precision; else NULL */
-    fe_contact_list *contact;  /* box.contact; else NULL */
+    } floats;                                      /* the same in single precision; else NULL */
+    fe_contact_list *contact[BENCH_MOST_CONTACTS]; /* of each share in box.contact; NULL where that is 0 */
     double *full;              /* box.full: full tangents, which the view has during that operation alone */
     double across;             /* longest side of the mesh / least height of an element (of a box: cell) */
     size_t bytes;              /* resident: mesh, state and tangent (also in floats), without vectors */

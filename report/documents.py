@@ -11,6 +11,7 @@
     <!-- figure: NAME -->           a figure of the report with its caption
     <!-- work -->                   modelled bytes and counted flop
     <!-- solved: FILE... -->        results of `solve` below results/
+    <!-- contact -->                what the pass over nodes in contact costs
     <!-- validation -->             errors against the reference results
 
     python3 -m report.documents            rewrites them, and names the files that changed
@@ -35,7 +36,7 @@ from runner import readers
 
 PAGE = pathlib.Path("docs/claims.md")
 BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|strategies|predictions|predicted solves|"
-                   r"figure|picture|work|solved|validation)"
+                   r"figure|picture|work|solved|validation|contact)"
                    r"(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
 

@@ -341,7 +341,8 @@ def read_all(runs: Sequence[Run]) -> Model:
     named: list[Run] = []
     for run in runs:
         there = rows_of(run.path)
-        is_old = any(sources.changed(row["commit"], kind, row["variant"], row["backend"])
+        is_old = any(sources.changed(row["commit"], kind, row["variant"], row["backend"],
+                                     sources.has_contact(row["operation"]))
                      for kind, read in there if kind in TIMED for row in read)
         run = dataclasses.replace(run, is_old=is_old)
         named.append(run)

@@ -6,7 +6,7 @@ import functools
 import json
 import re
 
-from report import model as model_, rows, sources
+from report import contact as contact_, model as model_, rows, sources
 from report.figures import every_figure
 from report.model import ROOT, Card, Model, Point
 from report.panels import Figure
@@ -97,6 +97,14 @@ def solved(pattern: str, up: str) -> list[str]:
                   "largest equivalent plastic strain, last step", "largest displacement"], lines, 5)
 
 
+def contact(_: str, up: str) -> list[str]:
+    """What the pass over nodes in contact costs behind operations."""
+    head, lines = contact_.table_of(model())
+    if not lines:
+        raise Fault("<!-- contact -->: no run has rows of operations with contact")
+    return table(head, lines, 4, 1)
+
+
 def validation(_: str, up: str) -> list[str]:
     """The largest error over strategies and load steps of the newest run that has validation.csv."""
     run = next((run for run in model().runs if (RESULTS / run.name / "validation.csv").is_file()), None)
@@ -181,4 +189,4 @@ def profile(kernels: tuple[str, ...]) -> list[str]:
     return ["", *table(head, lines, 2)]
 
 
-KINDS = {"figure": figure, "picture": picture, "work": work, "solved": solved, "validation": validation}
+KINDS = {"figure": figure, "picture": picture, "work": work, "solved": solved, "validation": validation, "contact": contact}

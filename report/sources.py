@@ -6,6 +6,7 @@ schema number.
     a strategy          its folder in variants/, and the folders of strategies that its sources name
     scaling.csv         also common/ranks and common/krylov
     solves, anderson    also common/ranks, common/krylov, common/multigrid and common/solver
+    with contact        also common/contact
     all                 the headers that these include, directly or not, and the files beside a header that have its
                         name (device.h: device.c; state.h: state_host.c, state_cuda.cu); the orders of a mesh
     backend             host: no *.cu, *_cuda.h and cuda*; cuda: no host* and *_host.c
@@ -93,9 +94,9 @@ def _of_backend(path: str, backend: str) -> bool:
 
 
 @functools.cache
-def files_of(kind: str, variant: str, backend: str) -> tuple[str, ...]:
+def files_of(kind: str, variant: str, backend: str, contact: bool = False) -> tuple[str, ...]:
     """Paths, as the sources are now: where another file was included earlier, the one that included it has changed."""
-    places = FURTHER.get(kind, ()) + (folders_of(variant) or (f"bench/{variant}",))
+    places = FURTHER.get(kind, ()) + (("common/contact/",) if contact else ()) + (folders_of(variant) or (f"bench/{variant}",))
     there = tree_now()
     found = [path for path in there if path.startswith(places)]
     for path in found:  # grows
@@ -108,12 +109,17 @@ def files_of(kind: str, variant: str, backend: str) -> tuple[str, ...]:
 
 
 @functools.cache
-def changed(commit: str, kind: str, variant: str, backend: str) -> bool | None:
-    """Whether the sources of such rows differ between a commit and now; None where nobody can tell. kind: of file."""
+def changed(commit: str, kind: str, variant: str, backend: str, contact: bool = False) -> bool | None:
+    """Whether the sources of such rows differ between a commit and now; None where nobody can tell. kind: of file.
+    contact: of operations with contact."""
     tree = tree_of(commit)
     if tree is None:
         return None
-    return any(tree.get(path) != tree_now().get(path) for path in files_of(kind, variant, backend))
+    return any(tree.get(path) != tree_now().get(path) for path in files_of(kind, variant, backend, contact))
+
+
+def has_contact(operation: object) -> bool:
+    return "_contact" in str(operation)
 
 
 def marked(commit: str, is_changed: bool | None, length: int = 7) -> str:

@@ -1,5 +1,5 @@
-"""Figures of studies: Anderson acceleration, bases of GMRES, shares of plastic elements, short samples compared with
-operations that do not pause, and how samples are distributed."""
+"""Figures of studies: Anderson acceleration, bases of GMRES, shares of plastic elements and of nodes in contact, short
+samples compared with operations that do not pause, and how samples are distributed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from report import rows
 from report.captions import kind_of, where
+from report.contact import contact
 from report.model import Card, Model, Point, Run, Time
 from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, Axis, Figure, Panel, add_names,
                            add_series, add_words, decades, dots, figure, linear, shifts, style_of)
@@ -304,7 +305,7 @@ def process_style(i: int) -> tuple[int, int]:
 def all_studies(model: Model) -> list[Figure]:
     """In the order of the report."""
     found: list[Figure | None] = []
-    for make in (plastic, conditions, samples):
+    for make in (plastic, contact, conditions, samples):
         found += [make(model, card) for card in model.cards]
     found += anderson(model) + anderson_history(model) + orthogonality(model)
     return [f for f in found if f]

@@ -174,7 +174,8 @@ def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
 
 
 def _is_old(claim: Claim, row: rows.Row) -> bool:
-    return bool(sources.changed(str(row["commit"]), claim.file, str(row["variant"]), str(row.get("backend", ""))))
+    return bool(sources.changed(str(row["commit"]), claim.file, str(row["variant"]), str(row.get("backend", "")),
+                                sources.has_contact(row.get("operation"))))
 
 
 def _overall(points: Sequence[Decided]) -> str:

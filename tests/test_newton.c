@@ -37,26 +37,6 @@ typedef struct bench {
     fe_solver s;
 } bench;
 
-static void open_vectors(fe_solver *s)
-{
-    double **vectors[] = {&s->accepted.displacement,
-                          &s->accepted.increment,
-                          &s->displacement,
-                          &s->external,
-                          &s->internal,
-                          &s->residual,
-                          &s->step,
-                          &s->trial,
-                          &s->scratch};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        must(fe_device_vector(s->device, s->share->n_local, "test", vectors[i]));
-    must(fe_device_allocate(s->device, 64, sizeof(double), "test", (void **)&s->scalar));
-    must(fe_device_allocate(s->device, 9 * (size_t)s->share->n_local, sizeof(double), "test",
-                            (void **)&s->preconditioner.blocks));
-    must(fe_device_allocate(s->device, 6 * (size_t)s->share->n_owned, sizeof(float), "test",
-                            (void **)&s->preconditioner.inverse));
-}
-
 static bench *bench_open(void)
 {
     bench *t = calloc(1, sizeof *t);
@@ -92,7 +72,7 @@ static bench *bench_open(void)
     s->assembly = &t->wrong;
     must(fe_problem_open(&t->mesh, &t->share, FE_HEX8, &t->draft.material, s->device, &s->problem));
     must(fe_assembly_set_up(s->assembly, &s->problem, &s->work));
-    open_vectors(s);
+    must(fe_solver_open_vectors(s));
     must(fe_solver_boundary(s));
     must(fe_solver_open_preconditioner(s));
     must(fe_krylov_open(s->device, s->comm, s->n, s->n_all, 30, FE_ORTHOGONALIZATION_MGS, FE_BASIS_DOUBLE,

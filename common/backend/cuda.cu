@@ -484,27 +484,21 @@ static fe_status cuda_square_root(fe_device *d, double *a)
     return FE_OK;
 }
 
-__global__ void widen(size_t n, const float *x, double *y)
+template <typename From, typename To> static __global__ void convert(size_t n, const From *x, To *y)
 {
     const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
-    if (i < n) y[i] = (double)x[i];
+    if (i < n) y[i] = (To)x[i];
 }
 
 static fe_status cuda_widen(fe_device *d, size_t n, const float *x, double *y)
 {
-    FE_LAUNCH(d, n, BLOCK_SIZE, widen, n, x, y);
+    FE_LAUNCH(d, n, BLOCK_SIZE, convert, n, x, y);
     return FE_OK;
-}
-
-__global__ void narrow(size_t n, const double *x, float *y)
-{
-    const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
-    if (i < n) y[i] = (float)x[i];
 }
 
 static fe_status cuda_narrow(fe_device *d, size_t n, const double *x, float *y)
 {
-    FE_LAUNCH(d, n, BLOCK_SIZE, narrow, n, x, y);
+    FE_LAUNCH(d, n, BLOCK_SIZE, convert, n, x, y);
     return FE_OK;
 }
 

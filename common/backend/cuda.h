@@ -24,8 +24,9 @@ fe_status fe_cuda_side_stream(cudaStream_t *stream, cudaEvent_t *begin, cudaEven
 void fe_cuda_side_stream_close(cudaStream_t *stream, cudaEvent_t *begin, cudaEvent_t *end);
 /* How a kernel is enqueued that may start before the one ahead of it in the stream has ended: if the device
  * can (compute capability 9.0), if d->overlaps says that this one ahead allows it, and not in a recording.
- * The one ahead has called fe_let_next_start(). The kernel must call fe_wait_for_earlier() before it reads or
- * writes what the one ahead writes; what is older it may read at once. Clears d->overlaps. */
+ * The one ahead has called fe_let_next_start(); otherwise the kernel starts when that one's blocks have
+ * ended, which hides the launch. The kernel must call fe_wait_for_earlier() before it reads or writes what
+ * the one ahead writes; what is older it may read at once. Clears d->overlaps. */
 cudaLaunchConfig_t fe_cuda_early(fe_device *d, unsigned blocks, unsigned threads, size_t shared);
 /* How a kernel of a chain is enqueued, also in a recording. If it calls fe_let_next_start() early, the next
  * one starts early, and several may be on the device at a time. The first kernel of a chain starts when all

@@ -43,6 +43,7 @@ typedef struct fe_contact_list {
     double *out;           /* [FE_N_CONTACT_OUT][n] */
     double stiffness;      /* penalty over E / sqrt(area), the same for all nodes */
     fe_obstacle obstacle;  /* where it is now */
+    int bilateral;         /* closed nodes stay closed in forces and tangent, also where they are pulled */
 } fe_contact_list;
 
 typedef struct fe_contact_operations {
@@ -88,21 +89,31 @@ FE_BOTH double fe_contact_gap(const fe_contact_list *l, int i, const double *dis
     return fe_obstacle_gap(&l->obstacle, l->x + row, displacement + row, n, bend);
 }
 
-FE_BOTH void fe_contact_add_force(const fe_contact_list *l, int i, const double *displacement, double *f)
+/* Whether the node counts as closed, and the pressure, which bilateral contact may have below 0. */
+FE_BOTH int fe_contact_is_closed(const fe_contact_list *l, int i, double gap, double *pressure)
 {
-    double n[3], bend;
+    *pressure = l->multiplier[i] - l->penalty[i] * gap;
+    return *pressure > 0.0 || (l->bilateral && l->closed[i] > 0.0);
+}
+
+/* What the node adds to f_int. */
+FE_BOTH void fe_contact_force(const fe_contact_list *l, int i, const double *displacement, double own[3])
+{
+    double n[3], bend, pressure;
     const double gap = fe_contact_gap(l, i, displacement, n, &bend),
-                 force = l->area[i] * fe_contact_pressure(l->multiplier[i], l->penalty[i], gap);
-    for (int c = 0; c < 3; c++) f[3 * (size_t)l->node[i] + c] -= force * n[c];
+                 force = fe_contact_is_closed(l, i, gap, &pressure) ? l->area[i] * pressure : 0.0;
+    for (int c = 0; c < 3; c++) own[c] = -force * n[c];
 }
 
 FE_BOTH void fe_contact_linearize_at(const fe_contact_list *l, int i, const double *displacement,
                                      const uint8_t *held)
 {
-    double n[3], H[6], bend, square = 0.0;
+    double n[3], H[6], bend, pressure, square = 0.0;
     const double gap = fe_contact_gap(l, i, displacement, n, &bend),
-                 pressure = fe_contact_pressure(l->multiplier[i], l->penalty[i], gap),
-                 closed = pressure > 0.0 ? 1.0 : 0.0, bent = pressure < l->most[i] ? pressure : l->most[i];
+                 closed = fe_contact_is_closed(l, i, gap, &pressure) ? 1.0 : 0.0,
+                 bent = pressure < 0.0          ? 0.0
+                        : pressure < l->most[i] ? pressure
+                                                : l->most[i];
     fe_obstacle_curvature(&l->obstacle, n, bend, H);
     for (int k = 0; k < 6; k++) {
         const int a = k < 3 ? k : k == 4 ? 1 : 0, b = k < 3 ? k : k == 3 ? 1 : 2;
@@ -118,23 +129,25 @@ FE_BOTH void fe_contact_linearize_at(const fe_contact_list *l, int i, const doub
     l->closed[i] = closed;
 }
 
-FE_BOTH void fe_contact_add_product(const fe_contact_list *l, int i, const double *v, double *y)
+/* What it adds to a product. */
+FE_BOTH void fe_contact_product(const fe_contact_list *l, int i, const double *v, double own[3])
 {
     const double *B = l->block + 6 * (size_t)i, *w = v + 3 * (size_t)l->node[i];
-    double *to = y + 3 * (size_t)l->node[i];
-    to[0] += B[0] * w[0] + B[3] * w[1] + B[5] * w[2];
-    to[1] += B[3] * w[0] + B[1] * w[1] + B[4] * w[2];
-    to[2] += B[5] * w[0] + B[4] * w[1] + B[2] * w[2];
+    own[0] = B[0] * w[0] + B[3] * w[1] + B[5] * w[2];
+    own[1] = B[3] * w[0] + B[1] * w[1] + B[4] * w[2];
+    own[2] = B[5] * w[0] + B[4] * w[1] + B[2] * w[2];
 }
 
-FE_BOTH void fe_contact_add_block(const fe_contact_list *l, int i, double *D)
+FE_BOTH void fe_contact_add3(const fe_contact_list *l, int i, const double own[3], double *y)
 {
-    const double *B = l->block + 6 * (size_t)i;
-    double *to = D + 9 * (size_t)l->node[i];
-    for (int k = 0; k < 9; k++) {
-        const int a = k / 3, b = k % 3;
-        to[k] += B[a == b ? a : a + b == 1 ? 3 : a + b == 3 ? 4 : 5];
-    }
+    for (int c = 0; c < 3; c++) y[3 * (size_t)l->node[i] + c] += own[c];
+}
+
+/* Entry k of 9 of its block, by rows. */
+FE_BOTH double fe_contact_block_entry(const fe_contact_list *l, int i, int k)
+{
+    const int a = k / 3, b = k % 3;
+    return l->block[6 * (size_t)i + (a == b ? a : a + b == 1 ? 3 : a + b == 3 ? 4 : 5)];
 }
 
 /* With m the free part of the normal and M a preconditioner of the body without obstacles, that with them is

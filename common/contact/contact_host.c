@@ -3,16 +3,21 @@
 
 /* The body for each node i. Few nodes are not worth the threads. */
 enum { WORTH_THREADS = 2048 };
-#define EACH_NODE(d, l, body)                                                                                \
+#define EACH_NODE(d, l, ...)                                                                                 \
     do {                                                                                                     \
         const int n = (l)->n, threads = n > WORTH_THREADS ? (d)->threads : 1;                                \
-        _Pragma("omp parallel for schedule(static) num_threads(threads)") for (int i = 0; i < n; i++) body;  \
+        _Pragma("omp parallel for schedule(static) num_threads(threads)") for (int i = 0; i < n; i++)        \
+            __VA_ARGS__;                                                                                     \
         return FE_OK;                                                                                        \
     } while (0)
 
 static fe_status forces(fe_device *d, const fe_contact_list *l, const double *displacement, double *f)
 {
-    EACH_NODE(d, l, fe_contact_add_force(l, i, displacement, f));
+    EACH_NODE(d, l, {
+        double own[3];
+        fe_contact_force(l, i, displacement, own);
+        fe_contact_add3(l, i, own, f);
+    });
 }
 
 static fe_status linearize(fe_device *d, const fe_contact_list *l, const double *displacement,
@@ -23,12 +28,18 @@ static fe_status linearize(fe_device *d, const fe_contact_list *l, const double 
 
 static fe_status product(fe_device *d, const fe_contact_list *l, const double *v, double *y)
 {
-    EACH_NODE(d, l, fe_contact_add_product(l, i, v, y));
+    EACH_NODE(d, l, {
+        double own[3];
+        fe_contact_product(l, i, v, own);
+        fe_contact_add3(l, i, own, y);
+    });
 }
 
 static fe_status diagonal(fe_device *d, const fe_contact_list *l, double *D)
 {
-    EACH_NODE(d, l, fe_contact_add_block(l, i, D));
+    EACH_NODE(d, l, {
+        for (int k = 0; k < 9; k++) D[9 * (size_t)l->node[i] + k] += fe_contact_block_entry(l, i, k);
+    });
 }
 
 static fe_status before(fe_device *d, const fe_contact_list *l, double *r)

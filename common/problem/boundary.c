@@ -133,8 +133,9 @@ static fe_status apply_supports(work *w, fe_boundary *b)
 
     for (size_t k = 0; k < n_slot; k++) b->n_fixed += w->is_fixed[k];
     if (!b->n_fixed)
-        return fe_fail(FE_BAD_INPUT, "%s: key \"dirichlet\": there is no support at all%s", w->c->file,
-                       w->c->n_contact ? "; contact is none, because it may open" : "");
+        return fe_fail(
+            FE_BAD_INPUT, "%s: key \"dirichlet\": there is no support at all%s", w->c->file,
+            w->c->n_contact ? "; a group in contact does not count as one, because contact may open" : "");
     FE_ALLOCATE(b->fixed, b->n_fixed, "supports");
     FE_ALLOCATE(b->value, b->n_fixed, "supports");
     FE_ALLOCATE(b->path, b->n_fixed, "supports");

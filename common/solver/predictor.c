@@ -75,37 +75,69 @@ static fe_status note_compliance(fe_solver *s, const fe_newton *state)
     return FE_OK;
 }
 
+/* The elastic tangent at the committed state, and |the residual| there. Where there is no
+ * contact, which may be bilateral, and no support moves, displacement is the accepted one, whose residual
+ * fe_newton_predict has computed. */
+static fe_status linearize_elastic(fe_solver *s, fe_newton *state, int move, int bilateral, double *norm)
+{
+    fe_solver_contact_bilateral(s, bilateral);
+    FE_TRY(fe_newton_linearize(s, FE_LINEARIZATION_ELASTIC, s->accepted.displacement));
+    if (move || s->contact.n) return elastic_load(s, state, move, norm);
+    *norm = state->norm;
+    return FE_OK;
+}
+
+/* Tries the whole step. *why: as fe_newton_refuses_direction says. *far: bilateral
+ * contact has pulled nodes beyond where forces balance without. */
+static fe_status try_elastic(fe_solver *s, fe_newton *state, int bilateral, const char **why, int *far)
+{
+    fe_solver_contact_bilateral(s, 0);
+    if (bilateral) FE_TRY(fe_solver_residual(s, s->displacement, s->residual));
+    FE_TRY(fe_newton_try(s, state, 1.0, 1));
+    *why = fe_newton_refuses_direction(s, state);
+    const int balances =
+        state->trial_norm <= 0.5 * state->norm || state->trial_slope >= -0.5 * state->initial_slope;
+    *far = bilateral && (*why || !balances);
+    return FE_OK;
+}
+
 /* Linearises at the committed state with the elastic tangent, for at the end of a plastic step every plastic
- * point sits on f = 0 to rounding: K step = load, displacement += step. Where no support moves, displacement
- * is the accepted one, whose residual fe_newton_predict has computed. */
+ * point sits on f = 0 to rounding: K step = load, displacement += step. Contact is bilateral at
+ * first, so that nodes follow an obstacle that moves away; where this goes too far, the step is made again,
+ * with unilateral contact. */
 static fe_status elastic_step(fe_solver *s, fe_step_result *record, fe_newton *state, int move)
 {
     const double forcing = s->benchmark.fixed_work              ? 0.0
                            : s->options->krylov_tolerance > 0.0 ? s->options->krylov_tolerance
                                                                 : 1e-4;
     fe_krylov_result *linear = &state->linear;
+    int bilateral = s->contact.n > 0, far = 0;
+    double norm;
     s->jacobian = FE_JACOBIAN_ELASTIC;
-    FE_TRY(fe_newton_linearize(s, FE_LINEARIZATION_ELASTIC, s->accepted.displacement));
-    double norm = state->norm;
-    if (move) FE_TRY(elastic_load(s, state, move, &norm));
+    FE_TRY(linearize_elastic(s, state, move, bilateral, &norm));
     for (;;) {
         const char *better;
         /* where an obstacle has moved into nodes this is no force of the problem's size */
         if (!s->contact.n) s->forces.accepted = fmax(s->forces.accepted, state->previous_norm);
         if (!isfinite(norm)) return fe_newton_not_finite(s, record, state);
-        if (norm == 0.0) return fe_newton_evaluate(s, state, s->displacement);
+        if (norm == 0.0) {
+            fe_solver_contact_bilateral(s, 0);
+            return fe_newton_evaluate(s, state, s->displacement);
+        }
         s->progress.iteration = record->newton_iterations + 1;
         FE_TRY(fe_solver_linear(s, s->residual, s->step, forcing, linear));
         record->krylov_iterations += linear->iterations;
         const char *why = fe_newton_refuses_solve(s, linear);
-        if (!why) {
-            FE_TRY(fe_newton_try(s, state, 1.0, 1));
-            why = fe_newton_refuses_direction(s, state);
+        if (!why) FE_TRY(try_elastic(s, state, bilateral, &why, &far));
+        if (far) {
+            FE_TRY(linearize_elastic(s, state, move, bilateral = far = 0, &norm));
+            continue;
         }
         if (!why) break;
         FE_TRY(fe_solver_better_preconditioner(s, &better));
         if (!better) return fe_newton_no_direction(s, record, state, why);
         fe_newton_say_again(s, record, linear, why, better);
+        fe_solver_contact_bilateral(s, bilateral);
         FE_TRY(elastic_load(s, state, move, &norm));
     }
     fe_newton_say_reduced(s, record, linear);

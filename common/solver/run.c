@@ -23,7 +23,7 @@ fe_options fe_default_options(void)
                         .line_search = 1};
 }
 
-static fe_status open_vectors(fe_solver *s)
+fe_status fe_solver_open_vectors(fe_solver *s)
 {
     const int n_local = s->share->n_local;
     double **vectors[] = {&s->accepted.displacement,
@@ -92,7 +92,7 @@ static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *shar
         fprintf(stderr, "solve: %s: %s\n", r->variant->name, s->assembly->note(s->work));
     FE_TRY(fe_device_upload(s->device, (size_t)share->n_elem, 1, share->counted, "summary",
                             (void **)&s->output.counted));
-    FE_TRY(open_vectors(s));
+    FE_TRY(fe_solver_open_vectors(s));
     if (r->observer && r->observer->wants_fields) FE_TRY(open_output(s, r->observer->stress));
     FE_TRY(fe_solver_boundary(s));
     FE_TRY(fe_solver_contact_open(s));

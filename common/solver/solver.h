@@ -145,6 +145,8 @@ typedef struct fe_solver {
     double setup_seconds[FE_N_SETUP];
 } fe_solver;
 
+/* Resident vectors of the solution and what its steps need (run.c). */
+fe_status fe_solver_open_vectors(fe_solver *s);
 /* Resident lists of supports, loads and reactions (boundary_share.c). */
 fe_status fe_solver_boundary(fe_solver *s);
 

@@ -69,10 +69,16 @@ static void place_obstacles(fe_solver *s, const double *factor)
     }
 }
 
+void fe_solver_contact_bilateral(fe_solver *s, int bilateral)
+{
+    for (int i = 0; i < s->contact.n; i++) s->contact.list[i].bilateral = bilateral;
+}
+
 fe_status fe_solver_contact_begin(fe_solver *s, const double *to)
 {
     fe_device *d = s->device;
     if (!s->contact.n) return FE_OK;
+    fe_solver_contact_bilateral(s, 0);
     for (int i = 0; i < s->contact.n; i++) {
         const fe_contact_list *l = &s->contact.list[i];
         FE_TRY(d->ops->vector.copy(d, (size_t)l->n, l->accepted, l->multiplier));

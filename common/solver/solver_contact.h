@@ -8,8 +8,10 @@
 fe_status fe_solver_contact_open(fe_solver *s);
 void fe_solver_contact_close(fe_solver *s);
 
+/* Whether closed nodes stay closed in forces and tangent, also where the obstacle pulls them. */
+void fe_solver_contact_bilateral(fe_solver *s, int bilateral);
 /* An increment begins: obstacles move to where the load factors `to` put them, pressures are the accepted
- * ones. */
+ * ones. Contact is unilateral. */
 fe_status fe_solver_contact_begin(fe_solver *s, const double *to);
 /* f -= forces of the obstacles at a displacement. */
 fe_status fe_solver_contact_forces(fe_solver *s, const double *displacement, double *f);

@@ -217,6 +217,22 @@ class Studies(unittest.TestCase):
                          [[(0, t), (round(study_figures.share_at(0.1), 6), t), (round(study_figures.share_at(1), 6), t)]
                           for t in (1, 2)])
 
+    def test_cost_of_contact(self):
+        self.write("kernels.csv", [
+            small.row(t * (1e-4 + extra), 0.001, variant=v, operation=f"jacvec{share}")
+            for v, t in (("patch", 1), ("node_csr", 2)) for share, extra in (
+                ("", 0), ("_contact0.001", 1e-6), ("_contact0.1", 4e-6))] + [
+            small.row(1e-4, variant="two_phase", operation="jacvec_contact0.1"),  # beside nothing without contact
+            small.row(1e-4, variant="patch", operation="residual")])              # without contact alone
+        figure = self.drawn()["contact-h200"]
+        panel, over = figure.panels
+        self.assertEqual(panel.title, "Hex8, tangent product, 292 K")
+        self.assertEqual([[(x, round(y, 6)) for x, y in line] for line, _ in panel.lines],
+                         2 * [[(0.001, 1.0), (0.1, 4.0)]])
+        self.assertEqual({w[2] for w in over.words}, {"patch", "gather by node"})
+        self.assertIn("2.2 % of the nodes", figure.caption)  # a face of 46³ nodes
+        self.assertIn("ends of both combined", figure.caption)
+
     def test_conditions(self):
         self.write("kernels.csv", [small.row(t * 292008e-9, 0.01, variant=v, condition=c, operand="random") for v, c, t in (
             ("patch", "burst", 1), ("patch", "sustained", 2), ("node_csr", "burst", 4))] + [

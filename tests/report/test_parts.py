@@ -71,8 +71,20 @@ class Rows(unittest.TestCase):
         with self.assertRaisesRegex(Fault, "figure: nowhere -->: the report has no such figure"):
             parts.figure("nowhere", "")
 
+    def test_cost_of_contact_is_that_of_the_largest_size(self):
+        of = [small.row(t, 0.001, variant=v, operation=o, n_dof=n, case=f"box{c}-distorted")
+              for v in ("patch", "dof_csr") for o, t in (("jacvec", 1e-4), ("jacvec_contact0.01", 1.02e-4),
+                                                        ("jacvec_contact0.1", 0.9995e-4))
+              for c, n in ((45, 292008), (99, 3000000))]
+        self.use(c1=of)
+        head, _, *lines = parts.contact("", "")
+        self.assertIn("| residual, µs | 1 % | 10 % | jacvec, µs | 1 % | 10 % |", head)
+        self.assertEqual(lines, ["| H200 | Hex8 | 3.00 M | `patch` |  |  |  | 100 | +2.0 | (-0.1) |  |  |  | c1 |"])
+
     def test_results_that_are_not_there_are_named(self):
         self.use(c1=small.plenty())
+        with self.assertRaisesRegex(Fault, "no run has rows of operations with contact"):
+            parts.contact("", "")
         with self.assertRaisesRegex(Fault, "solved: m/none.json -->: no such file"):
             parts.solved("m/none.json", "")
         with self.assertRaisesRegex(Fault, "no run has a validation.csv"):

@@ -23,6 +23,8 @@ FILES = {
     "variants/a/cuda.cu": "int kernel;\n",
     "variants/b/variant.c": '.name = "b"\nfind("a");\n',
     "variants/c/variant.c": '.name = "c"\n',
+    "common/contact/contact_host.c": "int pass;\n",
+    "common/contact/contact_cuda.cu": "int pass;\n",
 }
 
 
@@ -59,8 +61,8 @@ class Repository(unittest.TestCase):
         for cached in (sources.tree_of, sources.tree_now, sources.folders_of, sources.files_of, sources.changed):
             cached.cache_clear()
 
-    def changed_by(self, path: str, *questions: tuple[str, str, str]) -> list[bool | None]:
-        """kind, strategy, backend"""
+    def changed_by(self, path: str, *questions: tuple) -> list[bool | None]:
+        """kind, strategy, backend, and whether with contact"""
         old = (self.root / path).read_text()
         (self.root / path).write_text(old + "int more;\n")
         self.forget()
@@ -88,6 +90,11 @@ class Repository(unittest.TestCase):
         self.assertEqual(self.changed_by("variants/a/cuda.cu", *of), [True, False])
         self.assertEqual(self.changed_by("common/base_host.c", *of), [False, True])
         self.assertEqual(self.changed_by("common/solver/solve.c", ("solves.csv", "a", "host"), *of), [True, False, False])
+
+    def test_operations_with_contact(self):
+        of = [("kernels.csv", "a", "host", sources.has_contact(o)) for o in ("jacvec_contact0.01", "jacvec")]
+        self.assertEqual(self.changed_by("common/contact/contact_host.c", *of), [True, False])
+        self.assertEqual(self.changed_by("common/contact/contact_cuda.cu", *of), [False, False])
 
     def test_a_commit_counts_by_its_contents(self):
         (self.root / "README.md").write_text("later\n")
