@@ -65,14 +65,15 @@ def listed(words: Iterable[str]) -> str:
 
 
 def fullest(model: Model, card: Card, element: str) -> list[Point]:
-    """Of a card and an element: the points of the run and box with most strategies; of equals with most operations,
-    then the largest box, then the newest run. Boxes below 50 K degrees of freedom only where there are no others."""
+    """Of a card and an element: the points of the run and box with most operations of strategies; of equals the largest
+    box, then the newest run. Boxes below 50 K degrees of freedom only where there are no others."""
     by: dict[tuple[model_.Run, int], list[Point]] = {}
     for p in model.kernels:
         if p.card == card and p.element == element and p.plain and p.mesh.cube:
             by.setdefault((p.run, p.n_dof), []).append(p)
     return max(by.values(), key=lambda ps: (
-        ps[0].n_dof >= 50_000, len({p.strategy for p in ps}), len({p.operation for p in ps}), ps[0].n_dof), default=[])
+        ps[0].n_dof >= 50_000, len({(p.strategy, p.operation) for p in ps if p.operation in OPERATION}), ps[0].n_dof),
+        default=[])
 
 
 def strategies_table(model: Model, card: Card, element: str) -> Table | None:
