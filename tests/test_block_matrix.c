@@ -485,6 +485,46 @@ static void check_cg(fe_device *d, int n, int apart)
     free(held), free(size);
 }
 
+/* The beginning of conjugate gradients, with the same first sweep. */
+static void check_cg_begin(fe_device *d, int n)
+{
+    const size_t count = 3 * (size_t)n;
+    vector given = open_vector(d, 3 * n), v[N_CG], first[3], alone[3], D = open_vector(d, 6 * n);
+    double scalars[FE_CG_SIZE], *there = upload(d, FE_CG_SIZE, sizeof *there, (double[FE_CG_SIZE]){7.0, 7.0}),
+                                *zero = room(count, sizeof *zero), *size = room(count, sizeof *size),
+                                square = 0.0;
+    for (int k = 0; k < N_CG; k++) v[k] = open_vector(d, 3 * n);
+    for (int k = 0; k < 3; k++) first[k] = open_vector(d, 3 * n), alone[k] = open_vector(d, 3 * n);
+    for (size_t i = 0; i < count; i++) square += given.host[i] * given.host[i];
+    const fe_fine_start start = {n, D.narrow, {0.0f, 0.5f}, first[0].narrow, first[1].narrow, first[2].narrow},
+                        again = {
+                            n, D.narrow, {0.0f, 0.5f}, alone[0].narrow, alone[1].narrow, alone[2].narrow};
+    for (int starts = 0; starts < 2; starts++) {
+        const fe_cg_vectors cg = {.n = count,
+                                  .u = v[U].wide,
+                                  .w = v[W].wide,
+                                  .p = v[P].wide,
+                                  .s = v[S].wide,
+                                  .x = v[X].wide,
+                                  .r = v[R].wide,
+                                  .start = starts ? &start : NULL};
+        must(fe_krylov_steps_of(d)->cg_begin(d, &cg, given.wide, 0.25, there));
+        must(d->ops->memory.download(d, sizeof scalars, there, scalars));
+        assert_vector(d, &v[R], 1, given.host, size);
+        assert_vector(d, &v[W], 1, zero, size), assert_vector(d, &v[X], 1, zero, size);
+        assert_scalar(scalars[FE_CG_SQUARE], square);
+        for (int i = 0; i < FE_CG_SIZE; i++)
+            if (i != FE_CG_SQUARE) assert_true(scalars[i] == (i == FE_CG_SHARE ? 0.25 : 0.0));
+    }
+    must(fe_block_ops_of(d)->fine_start(d, &again, given.wide));
+    for (int k = 0; k < 3; k++) assert_same(d, &first[k], &alone[k]);
+    for (int k = 0; k < N_CG; k++) close_vector(d, &v[k]);
+    for (int k = 0; k < 3; k++) close_vector(d, &first[k]), close_vector(d, &alone[k]);
+    close_vector(d, &given), close_vector(d, &D);
+    d->ops->memory.release(d, there);
+    free(zero), free(size);
+}
+
 static void test_conjugate_gradients(void **state)
 {
     const char *backend = dense_backend(state);
@@ -493,6 +533,9 @@ static void test_conjugate_gradients(void **state)
         check_cg(t->device, 1, apart), check_cg(t->device, 1001, apart), check_cg(t->device, 150001, apart);
         dense_close(t);
     }
+    dense_run *t = dense_open(backend, 1, 1, 0);
+    check_cg_begin(t->device, 1), check_cg_begin(t->device, 1001), check_cg_begin(t->device, 150001);
+    dense_close(t);
 }
 
 int main(int argc, char **argv)

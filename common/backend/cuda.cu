@@ -253,16 +253,77 @@ static fe_status cuda_dot(fe_device *d, size_t n, const double *x, const double 
     return FE_OK;
 }
 
-/* One block: thread i sums entries i, i + 1024, …; then a tree. The order is fixed. */
-__device__ void block_sum(double value, double *out)
+/* The sum over a block of threads, in thread 0; the order is fixed. */
+__device__ double block_sum(double value)
 {
-    __shared__ double shared[1024];
-    shared[threadIdx.x] = value;
-    for (int half = blockDim.x / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
+    __shared__ double shared[BLOCK_SIZE / 32];
+    double sum = 0.0;
+#pragma unroll
+    for (int half = 16; half > 0; half /= 2) value += __shfl_down_sync(0xffffffffu, value, half);
+    __syncthreads(); /* shared may still be read from the call before */
+    if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
+    __syncthreads();
+    for (int i = 0; i < BLOCK_SIZE / 32 && threadIdx.x == 0; i++) sum += shared[i];
+    return sum;
+}
+
+/* A thread's part of a product. */
+__device__ double part_of(const fe_scalar_product &p)
+{
+    const size_t step = gridDim.x * (size_t)BLOCK_SIZE;
+    double sum = 0.0;
+#pragma unroll 4
+    for (size_t k = blockIdx.x * (size_t)BLOCK_SIZE + threadIdx.x; k < p.n; k += step) {
+        const size_t i = p.at ? (size_t)p.at[k] : k;
+        sum += p.x[i] * p.y[i];
     }
-    if (threadIdx.x == 0) *out = shared[0];
+    return sum;
+}
+
+struct products {
+    fe_scalar_product product[FE_MOST_PRODUCTS];
+};
+
+/* The block that ends last adds the sums of all blocks, in their order: partial [n][blocks]. */
+__global__ void __launch_bounds__(BLOCK_SIZE)
+    dots(int n, products all, double *partial, unsigned *finished, double *out)
+{
+    __shared__ bool last;
+    for (int i = 0; i < n; i++) {
+        const double sum = block_sum(part_of(all.product[i]));
+        if (threadIdx.x == 0) __stcg(partial + (size_t)i * gridDim.x + blockIdx.x, sum);
+    }
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicAdd(finished, 1u) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    for (int i = 0; i < n; i++) {
+        double sum = 0.0;
+        for (unsigned b = threadIdx.x; b < gridDim.x; b += BLOCK_SIZE)
+            sum += __ldcg(partial + (size_t)i * gridDim.x + b);
+        sum = block_sum(sum);
+        if (threadIdx.x == 0) out[i] = sum;
+    }
+    if (threadIdx.x == 0) *finished = 0;
+}
+
+static fe_status cuda_dots(fe_device *d, int n, const fe_scalar_product *product, double *out)
+{
+    cuda_device *c = self(d);
+    products all = {};
+    size_t most = 1;
+    for (int i = 0; i < n; i++) {
+        all.product[i] = product[i];
+        if (product[i].n > most) most = product[i].n;
+    }
+    const unsigned chunks = fe_grid(most, BLOCK_SIZE),
+                   blocks = chunks < FE_SUM_BLOCKS ? chunks : FE_SUM_BLOCKS;
+    dots<<<blocks, BLOCK_SIZE, 0, c->stream>>>(n, all, c->partial, c->finished, out);
+    CUDA_TRY(cudaGetLastError());
+    return FE_OK;
 }
 
 __global__ void put(int n, const int *at, double a, const double *values, double *x)
@@ -313,16 +374,24 @@ static fe_status cuda_round_nodes(fe_device *d, int n, int origin, const double 
     return FE_OK;
 }
 
-__global__ void take_sum(int n, const int *at, const double *x, double *out)
+/* A block of threads per group. */
+__global__ void __launch_bounds__(BLOCK_SIZE)
+    take_sums(fe_groups groups, const double *x, const double *y, double *out)
 {
     double sum = 0.0;
-    for (int i = threadIdx.x; i < n; i += blockDim.x) sum += x[at[i]];
-    block_sum(sum, out);
+#pragma unroll 4
+    for (int k = groups.first[blockIdx.x] + threadIdx.x; k < groups.first[blockIdx.x + 1]; k += BLOCK_SIZE) {
+        const int i = groups.at[k];
+        sum += y ? x[i] - y[i] : x[i];
+    }
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 
-static fe_status cuda_take_sum(fe_device *d, int n, const int *at, const double *x, double *out)
+static fe_status cuda_take_sums(fe_device *d, const fe_groups *groups, const double *x, const double *y,
+                                double *out)
 {
-    FE_LAUNCH(d, 1024, 1024, take_sum, n, at, x, out);
+    FE_LAUNCH(d, (size_t)groups->n * BLOCK_SIZE, BLOCK_SIZE, take_sums, *groups, x, y, out);
     return FE_OK;
 }
 
@@ -468,10 +537,11 @@ const fe_backend fe_backend_cuda = {
                .scale = cuda_scale,
                .add = cuda_add,
                .dot = cuda_dot,
+               .dots = cuda_dots,
                .largest = cuda_largest,
                .put = cuda_put,
                .take = cuda_take,
-               .take_sum = cuda_take_sum,
+               .take_sums = cuda_take_sums,
                .take_nodes = cuda_take_nodes,
                .round_nodes = cuda_round_nodes,
                .square_root = cuda_square_root,
@@ -485,7 +555,9 @@ const fe_backend fe_backend_cuda = {
              .end = fe_cuda_side_end,
              .join = fe_cuda_side_join,
              .read_begin = fe_cuda_read_begin,
-             .read_end = fe_cuda_read_end},
+             .read_end = fe_cuda_read_end,
+             .landing = fe_cuda_landing,
+             .expect = fe_cuda_expect},
     .recording = {.begin = fe_cuda_record_begin,
                   .end = fe_cuda_record_end,
                   .replay = fe_cuda_replay,

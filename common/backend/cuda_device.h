@@ -38,7 +38,8 @@ struct cuda_device {
     int starts_early;          /* the device can start kernels early, */
     cudaLaunchAttribute early; /* with this (fe_cuda_early) */
     double *arrived;           /* [2] pinned */
-    cudaEvent_t read[2];       /* a number has arrived */
+    cudaEvent_t read[2];       /* a number has arrived, */
+    int lands[2];              /* or it is there when the place is no longer empty */
     double seconds[FE_N_PHASE];
 };
 
@@ -64,6 +65,8 @@ fe_status fe_cuda_side_end(fe_device *d);
 fe_status fe_cuda_side_join(fe_device *d);
 fe_status fe_cuda_read_begin(fe_device *d, int slot, const double *x);
 fe_status fe_cuda_read_end(fe_device *d, int slot, double *host);
+double *fe_cuda_landing(fe_device *d, int slot);
+void fe_cuda_expect(fe_device *d, int slot);
 fe_status fe_cuda_record_begin(fe_device *d);
 fe_status fe_cuda_record_end(fe_device *d, void **recording);
 fe_status fe_cuda_replay(fe_device *d, void *recording);

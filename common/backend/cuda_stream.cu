@@ -174,16 +174,47 @@ extern "C" fe_status fe_cuda_read_begin(fe_device *d, int slot, const double *x)
 {
     cuda_device *c = self(d);
     d->bytes_from_device += (int64_t)sizeof *x;
+    c->lands[slot] = 0;
     FE_TRY(fork_side(c));
     CUDA_TRY(cudaMemcpyAsync(c->arrived + slot, x, sizeof *x, cudaMemcpyDeviceToHost, c->side));
     CUDA_TRY(cudaEventRecord(c->read[slot], c->side));
     return FE_OK;
 }
 
+extern "C" double *fe_cuda_landing(fe_device *d, int slot) { return self(d)->arrived + slot; }
+
+/* A NaN that no computation makes stands in an empty place. */
+static const uint64_t empty_place = 0xfff4a5a5a5a5a5a5;
+static uint64_t bits_at(const double *place) { return *(const volatile uint64_t *)place; }
+
+extern "C" void fe_cuda_expect(fe_device *d, int slot)
+{
+    cuda_device *c = self(d);
+    c->lands[slot] = 1;
+    d->bytes_from_device += (int64_t)sizeof *c->arrived;
+    *(volatile uint64_t *)(c->arrived + slot) = empty_place;
+}
+
+/* Work that has failed leaves nothing there. */
+static fe_status await_landing(cuda_device *c, int slot)
+{
+    enum { LOOKS = 10000 };
+    for (int look = 1; bits_at(c->arrived + slot) == empty_place; look++) {
+        if (look % LOOKS) continue;
+        const cudaError_t state = cudaStreamQuery(c->stream);
+        if (state == cudaErrorNotReady && !c->base.watch) continue;
+        FE_TRY(fe_cuda_await(c, NULL));
+        if (bits_at(c->arrived + slot) == empty_place)
+            return fe_fail(FE_FAILED, "%s: a number that a kernel writes has not arrived", c->base.name);
+    }
+    return FE_OK;
+}
+
 extern "C" fe_status fe_cuda_read_end(fe_device *d, int slot, double *host)
 {
-    FE_TRY(fe_cuda_await(self(d), self(d)->read[slot]));
-    *host = self(d)->arrived[slot];
+    cuda_device *c = self(d);
+    FE_TRY(c->lands[slot] ? await_landing(c, slot) : fe_cuda_await(c, c->read[slot]));
+    *host = c->arrived[slot];
     return FE_OK;
 }
 

@@ -21,9 +21,10 @@ enum {
     FE_CG_SQUARE,     /* r·r */
     FE_CG_LAST_GAMMA, /* of the iteration before, 0 in the first */
     FE_CG_LAST_ALPHA,
-    FE_CG_TARGET, /* r·r at which iterations end */
-    FE_CG_END,    /* 1: it has ended */
-    FE_CG_SIZE = 8
+    FE_CG_FIRST, /* r·r of the first iteration, 0 in that one */
+    FE_CG_SHARE, /* of it at which iterations end */
+    FE_CG_END,   /* 1: it has ended */
+    FE_CG_SIZE
 };
 
 typedef struct fe_cg_step {
@@ -32,13 +33,18 @@ typedef struct fe_cg_step {
     int end;
 } fe_cg_step;
 
+FE_BOTH double fe_cg_first(const double *from)
+{
+    return from[FE_CG_FIRST] > 0.0 ? from[FE_CG_FIRST] : from[FE_CG_SQUARE];
+}
+
 FE_BOTH fe_cg_step fe_cg_step_of(const double *from)
 {
     const double gamma = from[FE_CG_GAMMA], delta = from[FE_CG_DELTA], square = from[FE_CG_SQUARE];
     const double beta = from[FE_CG_LAST_GAMMA] > 0.0 ? gamma / from[FE_CG_LAST_GAMMA] : 0.0;
     const double curvature = beta != 0.0 ? delta - beta * gamma / from[FE_CG_LAST_ALPHA] : delta;
     fe_cg_step step = {0.0, beta, square, 1};
-    if (from[FE_CG_END] != 0.0 || square <= from[FE_CG_TARGET]) return step;
+    if (from[FE_CG_END] != 0.0 || square <= from[FE_CG_SHARE] * fe_cg_first(from)) return step;
     if (!isfinite(gamma) || !isfinite(delta) || !isfinite(square)) {
         step.square = (double)NAN;
         return step;
@@ -49,11 +55,18 @@ FE_BOTH fe_cg_step fe_cg_step_of(const double *from)
     return step;
 }
 
+/* The scalars of the first iteration except r·r. */
+FE_BOTH void fe_cg_begin(double share, double *to)
+{
+    for (int i = 0; i < FE_CG_SIZE; i++)
+        if (i != FE_CG_SQUARE) to[i] = i == FE_CG_SHARE ? share : 0.0;
+}
+
 /* All of the other block except r·r. */
 FE_BOTH void fe_cg_pass(const double *from, const fe_cg_step *step, double *to)
 {
     to[FE_CG_LAST_GAMMA] = from[FE_CG_GAMMA], to[FE_CG_LAST_ALPHA] = step->alpha;
-    to[FE_CG_TARGET] = from[FE_CG_TARGET], to[FE_CG_END] = step->end;
+    to[FE_CG_FIRST] = fe_cg_first(from), to[FE_CG_SHARE] = from[FE_CG_SHARE], to[FE_CG_END] = step->end;
 }
 
 #endif

@@ -18,6 +18,7 @@ template <typename T> struct vectors {
     fe_fine_start start; /* n 0: none */
     double *partial;     /* [3][FE_WAVE_BLOCKS] sums of blocks: of gamma, delta, r·r */
     unsigned *finished;
+    double *landing; /* r·r goes there, too; NULL: nowhere */
 };
 
 __device__ double warp_sum(double value)
@@ -59,9 +60,10 @@ __device__ double stored_sum(const double *partial)
     return block_sum(sum);
 }
 
-/* The block that ends last adds the sums of all blocks. */
+/* The block that ends last adds the sums of all blocks. landing: NULL, or where the first goes, too. */
 template <int N>
-__device__ void grid_sum(const double value[N], double *partial, unsigned *finished, double *out)
+__device__ void grid_sum(const double value[N], double *partial, unsigned *finished, double *out,
+                         double *landing = NULL)
 {
     __shared__ bool last;
     store_sums<N>(value, partial);
@@ -75,6 +77,7 @@ __device__ void grid_sum(const double value[N], double *partial, unsigned *finis
     for (int k = 0; k < N; k++) {
         const double sum = stored_sum(partial + k * FE_WAVE_BLOCKS);
         if (threadIdx.x == 0) out[k] = sum;
+        if (threadIdx.x == 0 && k == 0 && landing) *(volatile double *)landing = sum;
     }
     if (threadIdx.x == 0) *finished = 0;
 }
@@ -164,6 +167,12 @@ template <typename T> __device__ double update(const vectors<T> &v, const fe_cg_
     return sum;
 }
 
+/* r·r from those of threads. */
+template <typename T> __device__ void sum_square(const vectors<T> &v, double sum, double *to)
+{
+    grid_sum<1>(&sum, v.partial + 2 * FE_WAVE_BLOCKS, v.finished, to + FE_CG_SQUARE, v.landing);
+}
+
 /* From the scalars `from`, which every block has. */
 template <typename T> __device__ void update_and_pass(const vectors<T> &v, const double *from, double *to)
 {
@@ -171,10 +180,32 @@ template <typename T> __device__ void update_and_pass(const vectors<T> &v, const
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         fe_cg_pass(from, &step, to);
         if (step.end) to[FE_CG_SQUARE] = step.square;
+        if (step.end && v.landing) *(volatile double *)v.landing = step.square;
     }
     if (step.end) return;
-    const double sum = update(v, step);
-    grid_sum<1>(&sum, v.partial + 2 * FE_WAVE_BLOCKS, v.finished, to + FE_CG_SQUARE);
+    sum_square(v, update(v, step), to);
+}
+
+__global__ void __launch_bounds__(THREADS, RESIDENT)
+    cg_begin(vectors<double> v, const double *b, double share, double *to)
+{
+    __shared__ float shared[CHUNK];
+    double sum = 0.0;
+    for (size_t base = blockIdx.x * (size_t)CHUNK; base < v.n; base += gridDim.x * (size_t)CHUNK) {
+#pragma unroll
+        for (int k = 0; k < EACH; k++) {
+            const int place = k * THREADS + threadIdx.x;
+            const size_t i = base + place;
+            if (i >= v.n) break;
+            const double r = b[i];
+            v.r[i] = r, v.x[i] = v.w[i] = 0.0;
+            if (v.start.n) shared[place] = v.start.b[i] = (float)r;
+            sum += r * r;
+        }
+        if (v.start.n) start_chunk(v.start, base, shared);
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) fe_cg_begin(share, to);
+    sum_square(v, sum, to);
 }
 
 template <typename T> __global__ void __launch_bounds__(THREADS, RESIDENT) cg_sums(vectors<T> v, double *out)
@@ -227,7 +258,7 @@ static vectors<double> vectors_of(cuda_device *c, const fe_cg_vectors *v)
 {
     return {v->n,          v->u,          v->w,          v->p,    v->s,
             v->x,          v->r,          v->clear != 0, v->held, v->start ? *v->start : fe_fine_start{},
-            c->cg_partial, c->cg_finished};
+            c->cg_partial, c->cg_finished, v->landing};
 }
 
 template <typename T> static fe_status sums(fe_device *d, const vectors<T> &v, double *out)
@@ -241,6 +272,14 @@ template <typename T>
 static fe_status update(fe_device *d, const vectors<T> &v, const double *from, double *to)
 {
     cg_update<<<blocks_of(v.n), THREADS, 0, fe_cuda_stream(d)>>>(v, from, to);
+    CUDA_TRY(cudaGetLastError());
+    return FE_OK;
+}
+
+extern "C" fe_status fe_cuda_cg_begin(fe_device *d, const fe_cg_vectors *v, const double *b, double share,
+                                      double *scalars)
+{
+    cg_begin<<<blocks_of(v->n), THREADS, 0, fe_cuda_stream(d)>>>(vectors_of(self(d), v), b, share, scalars);
     CUDA_TRY(cudaGetLastError());
     return FE_OK;
 }

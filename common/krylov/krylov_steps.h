@@ -40,6 +40,7 @@ typedef struct fe_cg_vectors {
     /* a preconditioner's first step (common/algebra/chebyshev.h), which follows from the new r, unless the
      * iterations have ended; NULL: none */
     const fe_fine_start *start;
+    double *landing; /* r·r goes there, too: a device's landing (device.h); NULL: nowhere */
 } fe_cg_vectors;
 
 /* Operations with k columns V of a Krylov basis; and the small matrices of GMRES. Sums have a fixed order. */
@@ -67,6 +68,10 @@ typedef struct fe_krylov_steps {
     fe_status (*delayed_column)(fe_device *d, size_t n, int j, int restart, double *workspace, fe_columns V,
                                 const double *u, double *w, const double *pair);
     fe_status (*delayed_finish)(fe_device *d, int j, int restart, double *workspace, const double *s);
+    /* Begins conjugate gradients: x and w are zero, r = b, with its preconditioner's first step; `scalars` are
+     * those of the first iteration, r·r of this rank among them. */
+    fe_status (*cg_begin)(fe_device *d, const fe_cg_vectors *v, const double *b, double share,
+                          double *scalars);
     /* One iteration of conjugate gradients: gamma = r·u and delta = w·u of the scalars `from` in one pass;
      * and the update of p, s, x and r with these scalars, which leaves those of the next iteration, r·r of
      * this rank among them, in `to`. u is zero where w is held. */

@@ -199,13 +199,6 @@ fe_fine_start fe_multigrid_start(const fe_multigrid *m)
     return (fe_fine_start){m->problem->view.n_owned, m->inverse, m->sweep[0], m->b, m->direction, m->x};
 }
 
-fe_status fe_multigrid_first(void *context, const double *r)
-{
-    const fe_multigrid *m = context;
-    const fe_fine_start start = fe_multigrid_start(m);
-    return fe_block_ops_of(m->device)->fine_start(m->device, &start, r);
-}
-
 fe_status fe_multigrid_rest(void *context, double *r, double *z)
 {
     fe_multigrid *m = context;
@@ -226,6 +219,8 @@ fe_status fe_multigrid_rest(void *context, double *r, double *z)
 
 fe_status fe_multigrid_apply(void *context, double *r, double *z)
 {
-    FE_TRY(fe_multigrid_first(context, r));
+    const fe_multigrid *m = context;
+    const fe_fine_start start = fe_multigrid_start(m);
+    FE_TRY(fe_block_ops_of(m->device)->fine_start(m->device, &start, r));
     return fe_multigrid_rest(context, r, z);
 }
