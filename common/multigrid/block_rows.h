@@ -8,7 +8,7 @@
 #define FE_BLOCK_ROWS_H
 
 #include "common/backend/cuda.h"
-#include "common/multigrid/block_matrix.h"
+#include "common/multigrid/last_levels.h"
 
 enum { THREADS = 128, WARP = 32 };
 
@@ -196,5 +196,8 @@ fe_status fe_cuda_fine_restrict(fe_device *d, const fe_block_matrix *R, const fl
                                 const fe_first_sweep *given, float *coarse);
 fe_status fe_cuda_fine_prolong(fe_device *d, const fe_block_matrix *P, const float *coarse, float *x,
                                float *clear);
+fe_status fe_cuda_last_sweep(fe_device *d, const fe_block_matrix *A, const float *inverse, fe_sweep sweep,
+                             const float *b, const float *x, float *direction, float *out,
+                             const fe_last_levels *w, const fe_dense *dense, int beside);
 
 #endif

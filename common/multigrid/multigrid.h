@@ -14,6 +14,7 @@
 
 #include "common/multigrid/block_matrix.h"
 #include "common/multigrid/elastic_rows.h"
+#include "common/multigrid/last_levels.h"
 #include "common/ranks/comm.h"
 #include "common/variant.h"
 
@@ -31,6 +32,7 @@ typedef struct fe_coarse_level {
     fe_sweep sweep[FE_MOST_SWEEPS];   /* [degree] */
     float *b, *x, *y, *r, *direction; /* [n][6]; y: sweeps go from x to y and back */
     fe_dense dense;                   /* [6 n][6 n] inverse, coarsest level only */
+    fe_last_levels last;              /* of the level above that one, on a device */
     double *gathered;                 /* [n][6] of a whole level below a shared one: its b, to sum up */
 } fe_coarse_level;
 

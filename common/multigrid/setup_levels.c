@@ -5,6 +5,8 @@
 #include "common/multigrid/setup_steps.h"
 #include "common/multigrid/shared_level.h"
 
+#include <stdlib.h>
+
 /* Pieces of the finest level: 27 nodes, and 12 where bodies are thin, cells long or the material nearly
  * incompressible; pieces of coarser levels. Where those have MANY aggregates, set-up costs more than the few
  * iterations that smaller pieces save. The dense level has so many aggregates at most: coarsening past the
@@ -138,6 +140,17 @@ static fe_status finish_level(fe_setup *k)
     return bound_spectrum(k, 1);
 }
 
+/* The coarsest level: its inverse, and what spares a cycle steps there. */
+static fe_status finish_dense(fe_setup *k)
+{
+    fe_multigrid *m = k->m;
+    fe_coarse_level *const dense = &m->coarse[k->level - 1], *const above = dense - 1;
+    FE_TRY(k->steps->keep_dense(k, &dense->dense, &m->report.condition, &m->report.singular));
+    const int suits = k->level > 1 && !above->halo && fe_last_levels_suit(above->n, dense->n);
+    if (!suits || !k->steps->keep_last || getenv("FE_NO_LAST")) return FE_OK;
+    return k->steps->keep_last(k, above, &above->last);
+}
+
 static fe_status build(fe_setup *k, int coarser, int n_fixed, const int *at)
 {
     fe_multigrid *m = k->m;
@@ -156,8 +169,7 @@ static fe_status build(fe_setup *k, int coarser, int n_fixed, const int *at)
         FE_TRY(step_down(k));
         count[1] += entries(k);
         if (!k->shared && k->n <= MOST_DENSE) {
-            FE_TRY(k->steps->keep_dense(k, &m->coarse[k->level - 1].dense, &m->report.condition,
-                                        &m->report.singular));
+            FE_TRY(finish_dense(k));
             break;
         }
         FE_TRY(finish_level(k));
@@ -199,7 +211,7 @@ static void release(fe_multigrid *m)
         const fe_coarse_level *l = &m->coarse[at];
         const fe_block_matrix *matrices[] = {&l->A, &l->P, &l->R};
         void *own[] = {l->inverse,      l->b,           l->x,       l->y, l->r, l->direction,
-                       l->dense.single, l->dense.exact, l->gathered};
+                       l->dense.single, l->dense.exact, l->gathered, l->last.Q.count};
         for (int i = 0; i < 3; i++) {
             void *parts[] = {(void *)matrices[i]->first, (void *)matrices[i]->column,
                              (void *)matrices[i]->value};

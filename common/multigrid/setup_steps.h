@@ -124,6 +124,8 @@ struct fe_setup_steps {
      * Where A has a null space, of a part that nothing holds, `singular` becomes 1 and both are those of its
      * range. */
     fe_status (*keep_dense)(fe_setup *k, fe_dense *kept, double *condition, int *singular);
+    /* Q of the dense level and the one above (last_levels.h); NULL: the cycle has all its steps */
+    fe_status (*keep_last)(fe_setup *k, const fe_coarse_level *l, fe_last_levels *last);
     const fe_rank_steps *ranks; /* rank_steps.h */
 };
 
