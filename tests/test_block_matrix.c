@@ -421,9 +421,11 @@ static void assert_scalar(double found, double right)
     if (!(fabs(found - right) <= 1e-12 * fabs(right))) fail_msg("%.17g instead of %.17g", found, right);
 }
 
-/* An iteration of conjugate gradients that also makes the finest level's first sweep: in one call, or with
- * sums and update apart; of one chunk, and of more than all blocks of threads have in one turn. */
-static void check_cg(fe_device *d, int n, int apart)
+/* An iteration of conjugate gradients that also makes the finest level's first sweep: in one call, with its
+ * scalars in two blocks or in one, or with sums and update apart; of one chunk, and of more than all blocks of
+ * threads have in one turn. */
+enum { TOGETHER, APART, IN_PLACE, N_CALL };
+static void check_cg(fe_device *d, int n, int call)
 {
     const fe_block_ops *ops = fe_block_ops_of(d);
     const size_t count = 3 * (size_t)n;
@@ -451,8 +453,8 @@ static void check_cg(fe_device *d, int n, int apart)
     const fe_cg_vectors cg = {
         count, v[U].wide, v[W].wide, v[P].wide, v[S].wide, v[X].wide, v[R].wide, 1, upload(d, count, 1, held),
         &start};
-    double *const first = scalars, *const second = scalars + FE_CG_SIZE;
-    if (apart) {
+    double *const first = scalars, *const second = call == IN_PLACE ? first : scalars + FE_CG_SIZE;
+    if (call == APART) {
         must(fe_krylov_steps_of(d)->cg_sums(d, &cg, first));
         must(fe_krylov_steps_of(d)->cg_update(d, &cg, first, second));
     } else {
@@ -528,9 +530,9 @@ static void check_cg_begin(fe_device *d, int n)
 static void test_conjugate_gradients(void **state)
 {
     const char *backend = dense_backend(state);
-    for (int apart = 0; apart < 2; apart++) {
+    for (int call = 0; call < N_CALL; call++) {
         dense_run *t = dense_open(backend, 1, 1, 0);
-        check_cg(t->device, 1, apart), check_cg(t->device, 1001, apart), check_cg(t->device, 150001, apart);
+        check_cg(t->device, 1, call), check_cg(t->device, 1001, call), check_cg(t->device, 150001, call);
         dense_close(t);
     }
     dense_run *t = dense_open(backend, 1, 1, 0);

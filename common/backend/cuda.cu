@@ -52,7 +52,7 @@ static fe_status reserve(cuda_device *c)
                               (void **)&c->partial));
     FE_TRY(fe_device_allocate(d, panels, sizeof(unsigned), "partial sums", (void **)&c->finished));
     FE_TRY(
-        fe_device_allocate(d, 3 * FE_WAVE_BLOCKS, sizeof(double), "partial sums", (void **)&c->cg_partial));
+        fe_device_allocate(d, 3 * FE_WAVE_BLOCKS + 32, sizeof(double), "partial sums", (void **)&c->cg_partial));
     return fe_device_allocate(d, 1, sizeof(unsigned), "partial sums", (void **)&c->cg_finished);
 }
 

@@ -27,7 +27,7 @@ struct cuda_device {
     double *pinned;     /* [64] landing place of scalars */
     double *partial;    /* [FE_SUM_PANELS][FE_SUM_BLOCKS][32] sums of blocks */
     unsigned *finished; /* [FE_SUM_PANELS] blocks that have stored theirs */
-    double *cg_partial; /* [3][FE_WAVE_BLOCKS] sums of blocks */
+    double *cg_partial; /* [3][FE_WAVE_BLOCKS] sums of blocks, and room for CG's scalars */
     unsigned *cg_finished;
     int cg_resident; /* blocks of a whole step that the device has at the same time; 0: none; -1: not asked */
     cudaEvent_t event[N_EVENT];
@@ -65,7 +65,7 @@ fe_status fe_cuda_side_end(fe_device *d);
 fe_status fe_cuda_side_join(fe_device *d);
 fe_status fe_cuda_read_begin(fe_device *d, int slot, const double *x);
 fe_status fe_cuda_read_end(fe_device *d, int slot, double *host);
-double *fe_cuda_landing(fe_device *d, int slot);
+double *fe_cuda_landing(fe_device *d);
 void fe_cuda_expect(fe_device *d, int slot);
 fe_status fe_cuda_record_begin(fe_device *d);
 fe_status fe_cuda_record_end(fe_device *d, void **recording);

@@ -115,9 +115,9 @@ typedef struct fe_side_operations {
      * read_end waits. slot: 0 or 1, each for one number at a time. */
     fe_status (*read_begin)(fe_device *d, int slot, const double *x);
     fe_status (*read_end)(fe_device *d, int slot, double *host);
-    /* Where work may leave the number itself, which takes less time. Then `expect`, before that work is
-     * enqueued, takes the place of read_begin. */
-    double *(*landing)(fe_device *d, int slot);
+    /* The places of both slots, where work may leave the number itself, which takes less time. Then `expect`,
+     * before that work is enqueued, takes the place of read_begin. */
+    double *(*landing)(fe_device *d);
     void (*expect)(fe_device *d, int slot);
 } fe_side_operations;
 

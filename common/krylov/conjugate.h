@@ -6,7 +6,7 @@
  *     beta = gamma / last gamma      p·A p = delta - beta gamma / last alpha      alpha = gamma / p·A p
  *     p = u + beta p      s = w + beta s (= A p)      x += alpha p      r -= alpha s
  *
- * There are two blocks of FE_CG_SIZE numbers: each iteration reads one and writes the other. An iteration
+ * Each iteration reads a block of FE_CG_SIZE numbers and writes another one, or the same. An iteration
  * that detects the end changes no vector, and neither does any later one, so the host may enqueue iterations
  * before it knows the residual. r·r is negative after a direction without positive curvature, and NaN after a
  * number that is not finite. */
@@ -24,12 +24,13 @@ enum {
     FE_CG_FIRST, /* r·r of the first iteration, 0 in that one */
     FE_CG_SHARE, /* of it at which iterations end */
     FE_CG_END,   /* 1: it has ended */
+    FE_CG_COUNT, /* iterations before this one, those after the end, too */
     FE_CG_SIZE
 };
 
 typedef struct fe_cg_step {
     double alpha, beta;
-    double square; /* r·r in the other block where it has ended: nothing is summed then */
+    double square; /* the next r·r where it has ended: nothing is summed then */
     int end;
 } fe_cg_step;
 
@@ -62,11 +63,15 @@ FE_BOTH void fe_cg_begin(double share, double *to)
         if (i != FE_CG_SQUARE) to[i] = i == FE_CG_SHARE ? share : 0.0;
 }
 
-/* All of the other block except r·r. */
+/* All that the next iteration reads except r·r. */
 FE_BOTH void fe_cg_pass(const double *from, const fe_cg_step *step, double *to)
 {
     to[FE_CG_LAST_GAMMA] = from[FE_CG_GAMMA], to[FE_CG_LAST_ALPHA] = step->alpha;
+    to[FE_CG_COUNT] = from[FE_CG_COUNT] + 1.0;
     to[FE_CG_FIRST] = fe_cg_first(from), to[FE_CG_SHARE] = from[FE_CG_SHARE], to[FE_CG_END] = step->end;
 }
+
+/* Of the two places where r·r lands in turn, that after so many iterations. */
+FE_BOTH double *fe_cg_landing(double *landing, double iterations) { return landing + (int64_t)iterations % 2; }
 
 #endif

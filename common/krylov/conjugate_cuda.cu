@@ -18,7 +18,7 @@ template <typename T> struct vectors {
     fe_fine_start start; /* n 0: none */
     double *partial;     /* [3][FE_WAVE_BLOCKS] sums of blocks: of gamma, delta, r·r */
     unsigned *finished;
-    double *landing; /* r·r goes there, too; NULL: nowhere */
+    double *landing; /* [2] r·r goes there in turn, too; NULL: nowhere */
 };
 
 __device__ double warp_sum(double value)
@@ -167,23 +167,27 @@ template <typename T> __device__ double update(const vectors<T> &v, const fe_cg_
     return sum;
 }
 
-/* r·r from those of threads. */
-template <typename T> __device__ void sum_square(const vectors<T> &v, double sum, double *to)
+/* r·r after so many iterations from those of threads. */
+template <typename T>
+__device__ void sum_square(const vectors<T> &v, double sum, double iterations, double *to)
 {
-    grid_sum<1>(&sum, v.partial + 2 * FE_WAVE_BLOCKS, v.finished, to + FE_CG_SQUARE, v.landing);
+    grid_sum<1>(&sum, v.partial + 2 * FE_WAVE_BLOCKS, v.finished, to + FE_CG_SQUARE,
+                v.landing ? fe_cg_landing(v.landing, iterations) : NULL);
 }
 
-/* From the scalars `from`, which every block has. */
+/* From the scalars `from`, which every block has, and which no block changes. */
 template <typename T> __device__ void update_and_pass(const vectors<T> &v, const double *from, double *to)
 {
     const fe_cg_step step = fe_cg_step_of(from);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         fe_cg_pass(from, &step, to);
         if (step.end) to[FE_CG_SQUARE] = step.square;
-        if (step.end && v.landing) *(volatile double *)v.landing = step.square;
+        if (step.end && v.landing)
+            *(volatile double *)fe_cg_landing(v.landing, from[FE_CG_COUNT] + 1.0) = step.square;
     }
     if (step.end) return;
-    sum_square(v, update(v, step), to);
+    const double iterations = from[FE_CG_COUNT] + 1.0; /* in the other block, or a copy */
+    sum_square(v, update(v, step), iterations, to);
 }
 
 __global__ void __launch_bounds__(THREADS, RESIDENT)
@@ -205,7 +209,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
         if (v.start.n) start_chunk(v.start, base, shared);
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) fe_cg_begin(share, to);
-    sum_square(v, sum, to);
+    sum_square(v, sum, 0.0, to);
 }
 
 template <typename T> __global__ void __launch_bounds__(THREADS, RESIDENT) cg_sums(vectors<T> v, double *out)
@@ -226,11 +230,11 @@ __global__ void __launch_bounds__(THREADS, RESIDENT) cg_step(vectors<double> v, 
 {
     __shared__ double now[FE_CG_SIZE];
     double sum[2];
+    if (threadIdx.x < FE_CG_SIZE && threadIdx.x > FE_CG_DELTA) now[threadIdx.x] = from[threadIdx.x];
     products(v, sum);
     store_sums<2>(sum, v.partial);
     cooperative_groups::this_grid().sync();
     sum[0] = stored_sum(v.partial), sum[1] = stored_sum(v.partial + FE_WAVE_BLOCKS);
-    if (threadIdx.x < FE_CG_SIZE && threadIdx.x > FE_CG_DELTA) now[threadIdx.x] = from[threadIdx.x];
     if (threadIdx.x == 0) now[FE_CG_GAMMA] = sum[0], now[FE_CG_DELTA] = sum[1];
     __syncthreads();
     if (blockIdx.x == 0 && threadIdx.x == 0) from[FE_CG_GAMMA] = sum[0], from[FE_CG_DELTA] = sum[1];
@@ -301,8 +305,10 @@ extern "C" fe_status fe_cuda_cg_step(fe_device *d, const fe_cg_vectors *v, doubl
     void *arguments[] = {&own, &from, &to};
     if (c->cg_resident < 0) FE_TRY(ask_resident(c));
     if (c->cg_resident < 1) {
+        double *const copy = c->cg_partial + 3 * FE_WAVE_BLOCKS; /* `to` may be `from` */
         FE_TRY(fe_cuda_cg_sums(d, v, from));
-        return fe_cuda_cg_update(d, v, from, to);
+        CUDA_TRY(cudaMemcpyAsync(copy, from, FE_CG_SIZE * sizeof *copy, cudaMemcpyDeviceToDevice, c->stream));
+        return fe_cuda_cg_update(d, v, copy, to);
     }
     const unsigned blocks = blocks_of(v->n), most = (unsigned)c->cg_resident;
     CUDA_TRY(cudaLaunchCooperativeKernel(cg_step, blocks < most ? blocks : most, THREADS, arguments, 0,

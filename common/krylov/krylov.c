@@ -166,8 +166,8 @@ static fe_status measure_loss(fe_krylov *k, int columns, fe_krylov_result *resul
 
 /* --- recordings -------------------------------------------------------------------------------------- */
 
-/* Work that is repeated with the same vectors: iteration j of GMRES, or an iteration of CG with one of its
- * two blocks of scalars. */
+/* Work that is repeated with the same vectors: iteration j of GMRES, or an iteration of CG with a block of
+ * scalars. */
 typedef struct piece {
     fe_krylov *k;
     const fe_operator *A, *precondition;
@@ -367,24 +367,26 @@ static fe_cg_vectors cg_of(const fe_krylov *k)
         .n = k->n, .u = k->z, .r = r, .p = r + k->stride, .s = r + 2 * k->stride, .w = r + 3 * k->stride};
 }
 
-/* The scalars of iteration j: conjugate.h. */
-static double *cg_scalars(const fe_krylov *k, int j) { return k->small + j % 2 * FE_CG_SIZE; }
+/* The block of scalars of iteration j (conjugate.h), which is also what it is recorded by. An iteration in one
+ * step has the same block as the next. */
+static int cg_block(const fe_krylov *k, int j) { return k->comm->size > 1 ? j % 2 : 0; }
+static double *cg_scalars(const fe_krylov *k, int j) { return k->small + cg_block(k, j) * FE_CG_SIZE; }
 
-/* Number j is the square of the residual after j iterations. Where a kernel leaves it in its landing, it is
+/* Number j is the square of the residual after j iterations. Where a kernel leaves it in a landing, it is
  * expected before that kernel is enqueued; otherwise it is copied behind it, or by the one who reads it. */
-static double *cg_landing(const fe_krylov *k, int j)
+static double *cg_landing(const fe_krylov *k)
 {
-    const fe_device *d = k->device;
-    return d->ops->side.landing && k->comm->size == 1 ? d->ops->side.landing(k->device, j % 2) : NULL;
+    fe_device *d = k->device;
+    return d->ops->side.landing && k->comm->size == 1 ? d->ops->side.landing(d) : NULL;
 }
 static void expect_square(fe_krylov *k, int j)
 {
-    if (cg_landing(k, j)) k->device->ops->side.expect(k->device, j % 2);
+    if (cg_landing(k)) k->device->ops->side.expect(k->device, j % 2);
 }
 static fe_status send_square(fe_krylov *k, int j)
 {
     fe_device *d = k->device;
-    if (cg_landing(k, j) || !d->ops->side.read_begin) return FE_OK;
+    if (cg_landing(k) || !d->ops->side.read_begin) return FE_OK;
     return d->ops->side.read_begin(d, j % 2, cg_scalars(k, j) + FE_CG_SQUARE);
 }
 static fe_status read_square(fe_krylov *k, int j, double *square)
@@ -404,7 +406,7 @@ static fe_status cg_iteration(const piece *at)
     fe_operator M = at->precondition ? *at->precondition : (fe_operator){0};
     fe_cg_vectors v = cg_of(k);
     v.x = at->x, v.clear = at->A->add != NULL, v.held = v.clear ? at->A->held : NULL, v.start = M.start;
-    v.landing = cg_landing(k, at->j + 1);
+    v.landing = cg_landing(k);
     if (M.start) M.apply = M.rest;
     double *from = cg_scalars(k, at->j), *to = cg_scalars(k, at->j + 1);
     FE_TRY(precondition_into(k, at->precondition ? &M : NULL, v.r, k->z));
@@ -448,7 +450,7 @@ static fe_status cg_begin(fe_krylov *k, const fe_operator *precondition, double 
 {
     fe_cg_vectors v = cg_of(k);
     double *const scalars = cg_scalars(k, 0);
-    v.x = x, v.start = precondition ? precondition->start : NULL, v.landing = cg_landing(k, 0);
+    v.x = x, v.start = precondition ? precondition->start : NULL, v.landing = cg_landing(k);
     expect_square(k, 0);
     FE_TRY(fe_krylov_steps_of(k->device)->cg_begin(k->device, &v, b, tolerance * tolerance, scalars));
     if (k->comm->size > 1) FE_TRY(sum(k, 1, scalars + FE_CG_SQUARE));
@@ -459,7 +461,7 @@ static fe_status cg_begin(fe_krylov *k, const fe_operator *precondition, double 
 static fe_status cg_enqueue(piece *next)
 {
     expect_square(next->k, next->j + 1);
-    FE_TRY(enqueue(next, next->j % 2, cg_iteration));
+    FE_TRY(enqueue(next, cg_block(next->k, next->j), cg_iteration));
     next->j++;
     return send_square(next->k, next->j);
 }
@@ -490,7 +492,7 @@ static fe_status cg_iterate(piece *next, double tolerance, int max_iterations, f
         cg_note(square, target, &so_far, result);
     }
     /* the square of an iteration too many lands before another solve expects its own */
-    return ahead && next->j > result->iterations ? read_square(k, next->j, &square) : FE_OK;
+    return cg_landing(k) && next->j > result->iterations ? read_square(k, next->j, &square) : FE_OK;
 }
 
 /* Where the backend can, the host enqueues an iteration before it has read the residual of the one ahead, if

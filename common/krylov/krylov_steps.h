@@ -40,7 +40,7 @@ typedef struct fe_cg_vectors {
     /* a preconditioner's first step (common/algebra/chebyshev.h), which follows from the new r, unless the
      * iterations have ended; NULL: none */
     const fe_fine_start *start;
-    double *landing; /* r·r goes there, too: a device's landing (device.h); NULL: nowhere */
+    double *landing; /* [2] r·r goes there in turn, too: a device's landing (device.h); NULL: nowhere */
 } fe_cg_vectors;
 
 /* Operations with k columns V of a Krylov basis; and the small matrices of GMRES. Sums have a fixed order. */
@@ -77,7 +77,7 @@ typedef struct fe_krylov_steps {
      * this rank among them, in `to`. u is zero where w is held. */
     fe_status (*cg_sums)(fe_device *d, const fe_cg_vectors *v, double *from);
     fe_status (*cg_update)(fe_device *d, const fe_cg_vectors *v, const double *from, double *to);
-    /* Both, where no other rank adds to the sums. */
+    /* Both, where no other rank adds to the sums. `to` may be `from`. */
     fe_status (*cg_step)(fe_device *d, const fe_cg_vectors *v, double *from, double *to);
     /* The same of vectors of floats, for Lanczos' method, where only the scalars count: without p and x. */
     fe_status (*lanczos_sums)(fe_device *d, size_t n, const float *r, const float *u, const float *w,
