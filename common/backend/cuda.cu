@@ -76,7 +76,8 @@ static fe_status cuda_start(cuda_device *c)
     CUBLAS_TRY(cublasSetPointerMode(c->blas, CUBLAS_POINTER_MODE_DEVICE));
     CUDA_TRY(cudaMalloc((void **)&c->constants, sizeof constants));
     CUDA_TRY(cudaMemcpy(c->constants, constants, sizeof constants, cudaMemcpyHostToDevice));
-    CUDA_TRY(cudaMallocHost((void **)&c->pinned, 64 * sizeof(double)));
+    CUDA_TRY(cudaMallocHost((void **)&c->pinned, (FE_FEW + 1) * sizeof(double)));
+    memset(c->pinned, 0, (FE_FEW + 1) * sizeof(double));
     CUDA_TRY(cudaMallocHost((void **)&c->arrived, 2 * sizeof(double)));
     for (int i = 0; i < 2; i++) CUDA_TRY(cudaEventCreateWithFlags(&c->read[i], cudaEventDisableTiming));
     for (int i = 0; i < N_EVENT; i++) CUDA_TRY(cudaEventCreate(&c->event[i]));
@@ -185,16 +186,40 @@ static fe_status cuda_upload(fe_device *d, size_t bytes, const void *host, void 
     return fe_cuda_await(self(d), NULL); /* the caller may free its memory */
 }
 
+/* Numbers to the host, and then the turn that says that they are there. */
+__global__ void show(int n, const uint32_t *from, volatile uint32_t *to, volatile uint64_t *turn, uint64_t now)
+{
+    if (threadIdx.x < n) to[threadIdx.x] = from[threadIdx.x];
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x == 0) *turn = now;
+}
+
+/* A kernel and a host that looks take half the time of a copy and a host that is told. */
+static fe_status download_few(cuda_device *c, size_t bytes, const void *memory, void *host)
+{
+    const int n = (int)(bytes / sizeof(uint32_t));
+    volatile uint64_t *const turn = (volatile uint64_t *)(c->pinned + FE_FEW);
+    show<<<1, 2 * FE_FEW, 0, c->stream>>>(n, (const uint32_t *)memory, (volatile uint32_t *)c->pinned, turn,
+                                          ++c->turn);
+    CUDA_TRY(cudaGetLastError());
+    FE_TRY(fe_cuda_await_word(c, turn, c->turn - 1));
+    memcpy(host, c->pinned, bytes);
+    return FE_OK;
+}
+
 static fe_status cuda_download(fe_device *d, size_t bytes, const void *memory, void *host)
 {
     cuda_device *c = self(d);
     d->bytes_from_device += (int64_t)bytes;
-    void *landing = bytes <= 64 * sizeof(double) ? (void *)c->pinned : host;
     const int phase = c->phase[c->n_event - 1];
     FE_TRY(fe_cuda_phase(d, FE_PHASE_HOST));
-    CUDA_TRY(cudaMemcpyAsync(landing, memory, bytes, cudaMemcpyDeviceToHost, c->stream));
-    FE_TRY(fe_cuda_await(c, NULL));
-    if (landing != host) memcpy(host, landing, bytes);
+    if (bytes <= FE_FEW * sizeof(double) && bytes % sizeof(uint32_t) == 0) {
+        FE_TRY(download_few(c, bytes, memory, host));
+    } else {
+        CUDA_TRY(cudaMemcpyAsync(host, memory, bytes, cudaMemcpyDeviceToHost, c->stream));
+        FE_TRY(fe_cuda_await(c, NULL));
+    }
     return fe_cuda_phase(d, phase);
 }
 

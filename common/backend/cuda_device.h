@@ -8,7 +8,8 @@
 
 /* Largest numbers of blocks: of kernels whose blocks all run at a time, four per multiprocessor of an H100;
  * in a panel of sums with columns, two; and of panels in a launch. */
-enum { N_EVENT = 1024, FE_WAVE_BLOCKS = 528, FE_SUM_BLOCKS = 264, FE_SUM_PANELS = 8 };
+/* FE_FEW: doubles of a download that is quick. */
+enum { FE_FEW = 64, N_EVENT = 1024, FE_WAVE_BLOCKS = 528, FE_SUM_BLOCKS = 264, FE_SUM_PANELS = 8 };
 
 struct allocation {
     allocation *next;
@@ -24,7 +25,8 @@ struct cuda_device {
     cublasHandle_t blas;
     allocation *memory;
     double *constants;  /* 1, -1, 0: cuBLAS factors that live on the device */
-    double *pinned;     /* [64] landing place of scalars */
+    double *pinned;     /* [FE_FEW] landing place of scalars; and the turn of those that are there, */
+    uint64_t turn;      /* and of those that are to come */
     double *partial;    /* [FE_SUM_PANELS][FE_SUM_BLOCKS][32] sums of blocks */
     unsigned *finished; /* [FE_SUM_PANELS] blocks that have stored theirs */
     double *cg_partial; /* [3][FE_WAVE_BLOCKS] sums of blocks, and room for CG's scalars */
@@ -55,6 +57,9 @@ static inline cuda_device *self(fe_device *d) { return (cuda_device *)d; }
 
 /* Waits for an event, or where it is NULL for all enqueued work. */
 fe_status fe_cuda_await(cuda_device *c, cudaEvent_t event);
+
+/* Waits until a word that a kernel writes to the host is no longer `before`. */
+fe_status fe_cuda_await_word(cuda_device *c, const volatile uint64_t *word, uint64_t before);
 
 /* Operations of fe_backend (device.h) in cuda_stream.cu. */
 extern "C" {

@@ -70,6 +70,20 @@ fe_status fe_cuda_await(cuda_device *c, cudaEvent_t event)
     }
 }
 
+/* Work that has failed writes nothing. */
+fe_status fe_cuda_await_word(cuda_device *c, const volatile uint64_t *word, uint64_t before)
+{
+    enum { LOOKS = 10000 };
+    for (int look = 1; *word == before; look++) {
+        if (look % LOOKS) continue;
+        if (!c->base.watch && cudaStreamQuery(c->stream) == cudaErrorNotReady) continue;
+        FE_TRY(fe_cuda_await(c, NULL));
+        if (*word == before)
+            return fe_fail(FE_FAILED, "%s: a number that a kernel writes has not arrived", c->base.name);
+    }
+    return FE_OK;
+}
+
 /* Adds the time between recorded events to the phases that they began; keeps the last one as a start. */
 static fe_status flush_events(cuda_device *c)
 {
@@ -185,7 +199,6 @@ extern "C" double *fe_cuda_landing(fe_device *d) { return self(d)->arrived; }
 
 /* A NaN that no computation makes stands in an empty place. */
 static const uint64_t empty_place = 0xfff4a5a5a5a5a5a5;
-static uint64_t bits_at(const double *place) { return *(const volatile uint64_t *)place; }
 
 extern "C" void fe_cuda_expect(fe_device *d, int slot)
 {
@@ -195,25 +208,12 @@ extern "C" void fe_cuda_expect(fe_device *d, int slot)
     *(volatile uint64_t *)(c->arrived + slot) = empty_place;
 }
 
-/* Work that has failed leaves nothing there. */
-static fe_status await_landing(cuda_device *c, int slot)
-{
-    enum { LOOKS = 10000 };
-    for (int look = 1; bits_at(c->arrived + slot) == empty_place; look++) {
-        if (look % LOOKS) continue;
-        const cudaError_t state = cudaStreamQuery(c->stream);
-        if (state == cudaErrorNotReady && !c->base.watch) continue;
-        FE_TRY(fe_cuda_await(c, NULL));
-        if (bits_at(c->arrived + slot) == empty_place)
-            return fe_fail(FE_FAILED, "%s: a number that a kernel writes has not arrived", c->base.name);
-    }
-    return FE_OK;
-}
-
 extern "C" fe_status fe_cuda_read_end(fe_device *d, int slot, double *host)
 {
     cuda_device *c = self(d);
-    FE_TRY(c->lands[slot] ? await_landing(c, slot) : fe_cuda_await(c, c->read[slot]));
+    FE_TRY(c->lands[slot]
+               ? fe_cuda_await_word(c, (const volatile uint64_t *)(c->arrived + slot), empty_place)
+               : fe_cuda_await(c, c->read[slot]));
     *host = c->arrived[slot];
     return FE_OK;
 }

@@ -26,13 +26,13 @@ static size_t block_square(const fe_setup *k) { return (size_t)(k->block * k->bl
 static fe_status bound_spectrum(fe_setup *k, int coarser)
 {
     fe_multigrid *m = k->m;
-    double *memory = NULL;
-    fe_status status =
-        fe_device_allocate(k->d, fe_lanczos_numbers(k), sizeof *memory, "Lanczos' method", (void **)&memory);
+    fe_status status = FE_OK;
+    if (!k->lanczos) /* the finest level needs most */
+        status = fe_device_allocate(k->d, fe_lanczos_numbers(k), sizeof *k->lanczos, "Lanczos' method",
+                                    (void **)&k->lanczos);
     if (k->shared) status = fe_setup_agree(k, status, NULL);
-    if (status == FE_OK) status = fe_lanczos_bound(k, memory);
-    if (memory) k->d->ops->memory.release(k->d, memory);
     FE_TRY(status);
+    FE_TRY(fe_lanczos_bound(k, k->lanczos));
     m->report.lambda[k->level] = k->lambda;
     const int coarser_ratio = m->degree == 2 ? TWO_SWEEPS_RATIO : FOUR_SWEEPS_RATIO;
     fe_chebyshev_sweeps(k->lambda, coarser ? coarser_ratio : ALONE_RATIO, m->degree,
@@ -242,6 +242,7 @@ static fe_status build_with(const fe_setup_steps *steps, fe_multigrid *m, int co
     const fe_status status = fe_setup_agree(&k, build(&k, coarser, n_fixed, at), NULL);
     fe_ghosts_close(&k);
     if (k.agreement) m->device->ops->memory.release(m->device, k.agreement);
+    if (k.lanczos) m->device->ops->memory.release(m->device, k.lanczos);
     steps->close(&k);
     if (status != FE_OK) {
         release(m);

@@ -57,6 +57,7 @@ typedef struct fe_setup {
     uint8_t *next_absent;       /* [n_next][6] */
     int agreed;                 /* the ranks know that one of them has too little memory */
     double *agreement;          /* [2] on the device, while they find out */
+    double *lanczos;            /* [fe_lanczos_numbers of the finest level] on the device */
 } fe_setup;
 
 /* How pieces are cut: at most `most` nodes, at least `least`; `flat`: none on a line. */
