@@ -346,6 +346,7 @@ extern "C" const fe_krylov_steps fe_krylov_steps_cuda = {
     .cg_sums = fe_cuda_cg_sums,
     .cg_update = fe_cuda_cg_update,
     .cg_step = fe_cuda_cg_step,
+    .lanczos_step = fe_cuda_lanczos_step,
     .lanczos_sums = fe_cuda_lanczos_sums,
     .lanczos_update = fe_cuda_lanczos_update,
 };
