@@ -214,7 +214,9 @@ static fe_status cuda_download(fe_device *d, size_t bytes, const void *memory, v
     d->bytes_from_device += (int64_t)bytes;
     const int phase = c->phase[c->n_event - 1];
     FE_TRY(fe_cuda_phase(d, FE_PHASE_HOST));
-    if (bytes <= FE_FEW * sizeof(double) && bytes % sizeof(uint32_t) == 0) {
+    static int shows = -1;
+    if (shows < 0) shows = !getenv("FE_NO_SHOW");
+    if (shows && bytes <= FE_FEW * sizeof(double) && bytes % sizeof(uint32_t) == 0) {
         FE_TRY(download_few(c, bytes, memory, host));
     } else {
         CUDA_TRY(cudaMemcpyAsync(host, memory, bytes, cudaMemcpyDeviceToHost, c->stream));
@@ -279,7 +281,7 @@ static fe_status cuda_dot(fe_device *d, size_t n, const double *x, const double 
 }
 
 /* The sum over a block of threads, in thread 0; the order is fixed. */
-__device__ double block_sum(double value)
+static __device__ double block_sum(double value)
 {
     __shared__ double shared[BLOCK_SIZE / 32];
     double sum = 0.0;
@@ -293,7 +295,7 @@ __device__ double block_sum(double value)
 }
 
 /* A thread's part of a product. */
-__device__ double part_of(const fe_scalar_product &p)
+static __device__ double part_of(const fe_scalar_product &p)
 {
     const size_t step = gridDim.x * (size_t)BLOCK_SIZE;
     double sum = 0.0;

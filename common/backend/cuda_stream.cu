@@ -103,7 +103,7 @@ static fe_status flush_events(cuda_device *c)
 extern "C" fe_status fe_cuda_phase(fe_device *d, int phase)
 {
     cuda_device *c = self(d);
-    if (c->recording) return FE_OK;
+    if (c->recording || d->untold) return FE_OK;
     if (c->phase[c->n_event - 1] == phase) return FE_OK;
     if (c->n_event == N_EVENT) FE_TRY(flush_events(c));
     CUDA_TRY(cudaEventRecord(c->event[c->n_event], c->stream));

@@ -162,6 +162,7 @@ struct fe_device {
     int64_t bytes_to_device,
         bytes_from_device; /* of uploads and downloads; of the host copies in its memory */
     int overlaps;          /* the next kernel may start before the one ahead of it has ended (cuda.h) */
+    int untold;            /* phases are not told apart for a while, which takes time on a device */
 };
 
 extern const fe_backend fe_backend_host;

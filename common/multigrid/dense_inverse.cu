@@ -16,7 +16,7 @@ typedef double square[WIDTH][WIDTH + 1];
 
 /* inverse [WIDTH][WIDTH] of A[0], by all threads of a block, of which each has a few numbers of a row. A step
  * reads one square and writes the other. */
-__device__ void invert_square(square A[2], int k, int width, const double *diagonal, double *inverse,
+static __device__ void invert_square(square A[2], int k, int width, const double *diagonal, double *inverse,
                               int *poor)
 {
     enum { EACH = WIDTH / TALL };

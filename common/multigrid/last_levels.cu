@@ -4,7 +4,7 @@
 enum { MOST_DENSE = 6 * 256, AHEAD = 20 };
 
 /* As begin_row. */
-__device__ row_part<6, 6> begin_roomy(const fe_roomy_matrix &Q, int i, int own, int teams)
+static __device__ row_part<6, 6> begin_roomy(const fe_roomy_matrix &Q, int i, int own, int teams)
 {
     row_part<6, 6> part;
     const int first = i * Q.room;
@@ -15,7 +15,7 @@ __device__ row_part<6, 6> begin_roomy(const fe_roomy_matrix &Q, int i, int own, 
 }
 
 /* A part of a row of Q^T b: each thread has a block. */
-__device__ void restrict_part(const fe_last_levels &w, int at, const float *b)
+static __device__ void restrict_part(const fe_last_levels &w, int at, const float *b)
 {
     const int j = at / w.parts, p = at % w.parts, lane = threadIdx.x % WARP;
     const int k = p * THREADS + threadIdx.x, n = w.R.count[j];
@@ -36,7 +36,7 @@ __device__ void restrict_part(const fe_last_levels &w, int at, const float *b)
 
 /* Rows of y = M Q^T b, a warp each; the vector in shared memory. */
 template <typename number>
-__device__ void solve_rows(const fe_last_levels &w, const number *__restrict__ M, int at)
+static __device__ void solve_rows(const fe_last_levels &w, const number *__restrict__ M, int at)
 {
     __shared__ float c[MOST_DENSE];
     const int n = 6 * w.m, i = at * MANY_WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP;

@@ -239,7 +239,9 @@ static fe_status build_with(const fe_setup_steps *steps, fe_multigrid *m, int co
                   .block = 3,
                   .shared = m->comm->size > 1,
                   .threads = m->device->threads > 0 ? m->device->threads : 1};
+    m->device->untold = !getenv("FE_NO_UNTOLD"); /* it waits for many numbers */
     const fe_status status = fe_setup_agree(&k, build(&k, coarser, n_fixed, at), NULL);
+    m->device->untold = 0;
     fe_ghosts_close(&k);
     if (k.agreement) m->device->ops->memory.release(m->device, k.agreement);
     if (k.lanczos) m->device->ops->memory.release(m->device, k.lanczos);
