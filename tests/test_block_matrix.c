@@ -422,8 +422,8 @@ static void assert_scalar(double found, double right)
 }
 
 /* An iteration of conjugate gradients that also makes the finest level's first sweep: in one call, with its
- * scalars in two blocks or in one, or with sums and update apart; of one chunk, and of more than all blocks of
- * threads have in one turn. */
+ * scalars in two blocks or in one, or with sums and update apart; of one chunk, and of more than all blocks
+ * of threads have in one turn. */
 enum { TOGETHER, APART, IN_PLACE, N_CALL };
 static void check_cg(fe_device *d, int n, int call)
 {
@@ -498,9 +498,9 @@ static void check_cg_begin(fe_device *d, int n)
     for (int k = 0; k < N_CG; k++) v[k] = open_vector(d, 3 * n);
     for (int k = 0; k < 3; k++) first[k] = open_vector(d, 3 * n), alone[k] = open_vector(d, 3 * n);
     for (size_t i = 0; i < count; i++) square += given.host[i] * given.host[i];
-    const fe_fine_start start = {n, D.narrow, {0.0f, 0.5f}, first[0].narrow, first[1].narrow, first[2].narrow},
-                        again = {
-                            n, D.narrow, {0.0f, 0.5f}, alone[0].narrow, alone[1].narrow, alone[2].narrow};
+    const fe_fine_start
+        start = {n, D.narrow, {0.0f, 0.5f}, first[0].narrow, first[1].narrow, first[2].narrow},
+        again = {n, D.narrow, {0.0f, 0.5f}, alone[0].narrow, alone[1].narrow, alone[2].narrow};
     for (int starts = 0; starts < 2; starts++) {
         const fe_cg_vectors cg = {.n = count,
                                   .u = v[U].wide,

@@ -51,8 +51,8 @@ static fe_status reserve(cuda_device *c)
     FE_TRY(fe_device_allocate(d, panels * FE_SUM_BLOCKS * 32, sizeof(double), "partial sums",
                               (void **)&c->partial));
     FE_TRY(fe_device_allocate(d, panels, sizeof(unsigned), "partial sums", (void **)&c->finished));
-    FE_TRY(
-        fe_device_allocate(d, 3 * FE_WAVE_BLOCKS + 32, sizeof(double), "partial sums", (void **)&c->cg_partial));
+    FE_TRY(fe_device_allocate(d, 3 * FE_WAVE_BLOCKS + 32, sizeof(double), "partial sums",
+                              (void **)&c->cg_partial));
     return fe_device_allocate(d, 1, sizeof(unsigned), "partial sums", (void **)&c->cg_finished);
 }
 
@@ -187,7 +187,8 @@ static fe_status cuda_upload(fe_device *d, size_t bytes, const void *host, void 
 }
 
 /* Numbers to the host, and then the turn that says that they are there. */
-__global__ void show(int n, const uint32_t *from, volatile uint32_t *to, volatile uint64_t *turn, uint64_t now)
+__global__ void show(int n, const uint32_t *from, volatile uint32_t *to, volatile uint64_t *turn,
+                     uint64_t now)
 {
     if (threadIdx.x < n) to[threadIdx.x] = from[threadIdx.x];
     __threadfence_system();

@@ -211,9 +211,8 @@ extern "C" void fe_cuda_expect(fe_device *d, int slot)
 extern "C" fe_status fe_cuda_read_end(fe_device *d, int slot, double *host)
 {
     cuda_device *c = self(d);
-    FE_TRY(c->lands[slot]
-               ? fe_cuda_await_word(c, (const volatile uint64_t *)(c->arrived + slot), empty_place)
-               : fe_cuda_await(c, c->read[slot]));
+    FE_TRY(c->lands[slot] ? fe_cuda_await_word(c, (const volatile uint64_t *)(c->arrived + slot), empty_place)
+                          : fe_cuda_await(c, c->read[slot]));
     *host = c->arrived[slot];
     return FE_OK;
 }

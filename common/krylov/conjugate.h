@@ -72,6 +72,9 @@ FE_BOTH void fe_cg_pass(const double *from, const fe_cg_step *step, double *to)
 }
 
 /* Of the two places where r·r lands in turn, that after so many iterations. */
-FE_BOTH double *fe_cg_landing(double *landing, double iterations) { return landing + (int64_t)iterations % 2; }
+FE_BOTH double *fe_cg_landing(double *landing, double iterations)
+{
+    return landing + (int64_t)iterations % 2;
+}
 
 #endif

@@ -19,7 +19,8 @@ template <typename T> struct vectors {
     double *partial;     /* [3][FE_WAVE_BLOCKS] sums of blocks: of gamma, delta, r·r */
     unsigned *finished;
     double *landing; /* [2] r·r goes there in turn, too; NULL: nowhere */
-    const float *inverse; /* Lanczos: [n / 6][6][6], of which the new z is made; NULL: it is not, or by start */
+    const float
+        *inverse; /* Lanczos: [n / 6][6][6], of which the new z is made; NULL: it is not, or by start */
     float *z;
 };
 
@@ -288,8 +289,8 @@ static fe_status ask_resident(cuda_device *c)
 
 static vectors<double> vectors_of(cuda_device *c, const fe_cg_vectors *v)
 {
-    return {v->n,          v->u,          v->w,          v->p,    v->s,
-            v->x,          v->r,          v->clear != 0, v->held, v->start ? *v->start : fe_fine_start{},
+    return {v->n,          v->u,           v->w,          v->p,    v->s,
+            v->x,          v->r,           v->clear != 0, v->held, v->start ? *v->start : fe_fine_start{},
             c->cg_partial, c->cg_finished, v->landing};
 }
 

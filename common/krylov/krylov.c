@@ -367,8 +367,8 @@ static fe_cg_vectors cg_of(const fe_krylov *k)
         .n = k->n, .u = k->z, .r = r, .p = r + k->stride, .s = r + 2 * k->stride, .w = r + 3 * k->stride};
 }
 
-/* The block of scalars of iteration j (conjugate.h), which is also what it is recorded by. An iteration in one
- * step has the same block as the next. */
+/* The block of scalars of iteration j (conjugate.h), which is also what it is recorded by. An iteration in
+ * one step has the same block as the next. */
 static int cg_block(const fe_krylov *k, int j) { return k->comm->size > 1 ? j % 2 : 0; }
 static double *cg_scalars(const fe_krylov *k, int j) { return k->small + cg_block(k, j) * FE_CG_SIZE; }
 

@@ -78,8 +78,8 @@ typedef struct fe_krylov_steps {
     fe_status (*delayed_column)(fe_device *d, size_t n, int j, int restart, double *workspace, fe_columns V,
                                 const double *u, double *w, const double *pair);
     fe_status (*delayed_finish)(fe_device *d, int j, int restart, double *workspace, const double *s);
-    /* Begins conjugate gradients: x and w are zero, r = b, with its preconditioner's first step; `scalars` are
-     * those of the first iteration, r·r of this rank among them. */
+    /* Begins conjugate gradients: x and w are zero, r = b, with its preconditioner's first step; `scalars`
+     * are those of the first iteration, r·r of this rank among them. */
     fe_status (*cg_begin)(fe_device *d, const fe_cg_vectors *v, const double *b, double share,
                           double *scalars);
     /* One iteration of conjugate gradients: gamma = r·u and delta = w·u of the scalars `from` in one pass;
@@ -89,8 +89,8 @@ typedef struct fe_krylov_steps {
     fe_status (*cg_update)(fe_device *d, const fe_cg_vectors *v, const double *from, double *to);
     /* Both, where no other rank adds to the sums. `to` may be `from`. */
     fe_status (*cg_step)(fe_device *d, const fe_cg_vectors *v, double *from, double *to);
-    /* The same of vectors of floats, for Lanczos' method, where only the scalars count: without p and x. In one
-     * step also z = D^-1 r of the next one; NULL: the backend gains nothing by it. */
+    /* The same of vectors of floats, for Lanczos' method, where only the scalars count: without p and x. In
+     * one step also z = D^-1 r of the next one; NULL: the backend gains nothing by it. */
     fe_status (*lanczos_step)(fe_device *d, const fe_lanczos_vectors *l, double *from, double *to);
     fe_status (*lanczos_sums)(fe_device *d, size_t n, const float *r, const float *u, const float *w,
                               double *out);

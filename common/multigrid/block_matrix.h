@@ -92,11 +92,11 @@ typedef struct fe_block_ops {
     fe_status (*product)(fe_device *d, const fe_block_matrix *M, const float *x, float *y);     /* y = M x */
     fe_status (*add_product)(fe_device *d, const fe_block_matrix *M, const float *x, float *y); /* y += M x */
     fe_status (*dense)(fe_device *d, const fe_dense *M, const float *x, float *y);              /* y = M x */
-    /* A sweep, and beside it a part of the correction by a dense level: last_levels.h. NULL: the cycle has all
-     * its steps */
+    /* A sweep, and beside it a part of the correction by a dense level: last_levels.h. NULL: the cycle has
+     * all its steps */
     fe_status (*last_sweep)(fe_device *d, const fe_block_matrix *A, const float *inverse, fe_sweep sweep,
                             const float *b, const float *x, float *direction, float *out,
-                            const struct fe_last_levels *w, const fe_dense *dense, int beside);
+                            const struct fe_last_levels *w, const float *M, int beside);
     /* with vectors in double precision: block_exact.h */
     fe_status (*exact_product)(fe_device *d, const fe_block_matrix *M, int n_x, const double *x, int n_y,
                                double *y);

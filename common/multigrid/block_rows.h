@@ -198,6 +198,6 @@ fe_status fe_cuda_fine_prolong(fe_device *d, const fe_block_matrix *P, const flo
                                float *clear);
 fe_status fe_cuda_last_sweep(fe_device *d, const fe_block_matrix *A, const float *inverse, fe_sweep sweep,
                              const float *b, const float *x, float *direction, float *out,
-                             const fe_last_levels *w, const fe_dense *dense, int beside);
+                             const fe_last_levels *w, const float *M, int beside);
 
 #endif

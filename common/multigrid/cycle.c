@@ -142,7 +142,7 @@ static fe_status last_levels(const fe_multigrid *m, const fe_coarse_level *l, fl
             FE_TRY(sweep_coarse(m, l, i, *x, *y));
         else
             FE_TRY(ops->last_sweep(m->device, &l->A, l->inverse, l->sweep[i], l->b, *x, l->direction, *y,
-                                   &l->last, &l[1].dense, k < n - 1 ? k : FE_BESIDE_CORRECTION));
+                                   &l->last, l[1].dense.single, k < n - 1 ? k : FE_BESIDE_CORRECTION));
         float *const swap = *x;
         *x = *y, *y = swap;
     }

@@ -17,7 +17,7 @@ typedef double square[WIDTH][WIDTH + 1];
 /* inverse [WIDTH][WIDTH] of A[0], by all threads of a block, of which each has a few numbers of a row. A step
  * reads one square and writes the other. */
 static __device__ void invert_square(square A[2], int k, int width, const double *diagonal, double *inverse,
-                              int *poor)
+                                     int *poor)
 {
     enum { EACH = WIDTH / TALL };
     const int i = threadIdx.x % WIDTH, first = threadIdx.x / WIDTH * EACH;
@@ -35,7 +35,8 @@ static __device__ void invert_square(square A[2], int k, int width, const double
         if (threadIdx.x == 0 && p < width && !(pivot > 1e-12 * diagonal[k + p])) *poor = 1;
     }
     __syncthreads();
-    for (int t = threadIdx.x; t < WIDTH * WIDTH; t += THREADS) inverse[t] = A[WIDTH % 2][t / WIDTH][t % WIDTH];
+    for (int t = threadIdx.x; t < WIDTH * WIDTH; t += THREADS)
+        inverse[t] = A[WIDTH % 2][t / WIDTH][t % WIDTH];
 }
 
 /* That of the first block. */

@@ -35,15 +35,14 @@ static __device__ void restrict_part(const fe_last_levels &w, int at, const floa
 }
 
 /* Rows of y = M Q^T b, a warp each; the vector in shared memory. */
-template <typename number>
-static __device__ void solve_rows(const fe_last_levels &w, const number *__restrict__ M, int at)
+static __device__ void solve_rows(const fe_last_levels &w, const float *__restrict__ M, int at)
 {
     __shared__ float c[MOST_DENSE];
     const int n = 6 * w.m, i = at * MANY_WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    const number *const row = M + (size_t)(i < n ? i : n - 1) * n;
-    number ahead[AHEAD], sum = 0;
+    const float *const row = M + (size_t)(i < n ? i : n - 1) * n;
+    float ahead[AHEAD], sum = 0.0f;
 #pragma unroll
-    for (int q = 0; q < AHEAD; q++) ahead[q] = lane + q * WARP < n ? row[lane + q * WARP] : 0;
+    for (int q = 0; q < AHEAD; q++) ahead[q] = lane + q * WARP < n ? row[lane + q * WARP] : 0.0f;
     fe_let_next_start();
     fe_wait_for_earlier();
     for (int t = threadIdx.x; t < n; t += THREADS) {
@@ -58,14 +57,14 @@ static __device__ void solve_rows(const fe_last_levels &w, const number *__restr
     for (int t = lane + AHEAD * WARP; t < n; t += WARP) sum += row[t] * c[t];
 #pragma unroll
     for (int half = WARP / 2; half > 0; half /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, half);
-    if (lane == 0 && i < n) w.y[i] = (float)sum;
+    if (lane == 0 && i < n) w.y[i] = sum;
 }
 
 /* A block of threads per row, and behind these those of what is beside. */
 template <int BESIDE>
 __global__ void __launch_bounds__(THREADS)
     last_sweep(fe_block_matrix A, const float *__restrict__ inverse, fe_sweep sweep, const float *b,
-               const float *x, float *direction, float *out, fe_last_levels w, fe_dense dense)
+               const float *x, float *direction, float *out, fe_last_levels w, const float *__restrict__ M)
 {
     const int i = blockIdx.x, lane = threadIdx.x % WARP, team = threadIdx.x / WARP;
     if (BESIDE == FE_BESIDE_RESTRICTION && i >= A.n_row) {
@@ -73,10 +72,7 @@ __global__ void __launch_bounds__(THREADS)
         return;
     }
     if (BESIDE == FE_BESIDE_SOLUTION && i >= A.n_row) {
-        if (dense.exact)
-            solve_rows(w, dense.exact, i - A.n_row);
-        else
-            solve_rows(w, dense.single, i - A.n_row);
+        solve_rows(w, M, i - A.n_row);
         return;
     }
     const size_t at = 6 * (size_t)i + lane;
@@ -106,19 +102,17 @@ __global__ void __launch_bounds__(THREADS)
 
 fe_status fe_cuda_last_sweep(fe_device *d, const fe_block_matrix *A, const float *inverse, fe_sweep sweep,
                              const float *b, const float *x, float *direction, float *out,
-                             const fe_last_levels *w, const fe_dense *dense, int beside)
+                             const fe_last_levels *w, const float *M, int beside)
 {
     const size_t n = (size_t)A->n_row;
     if (beside == FE_BESIDE_RESTRICTION)
         FE_LAUNCH_CHAINED(d, 1, (n + (size_t)w->m * w->parts) * THREADS, THREADS,
-                          last_sweep<FE_BESIDE_RESTRICTION>, *A, inverse, sweep, b, x, direction, out, *w,
-                          *dense);
+                          last_sweep<FE_BESIDE_RESTRICTION>, *A, inverse, sweep, b, x, direction, out, *w, M);
     else if (beside == FE_BESIDE_SOLUTION)
         FE_LAUNCH_CHAINED(d, 1, (n + fe_grid(6 * (size_t)w->m, MANY_WARPS)) * THREADS, THREADS,
-                          last_sweep<FE_BESIDE_SOLUTION>, *A, inverse, sweep, b, x, direction, out, *w,
-                          *dense);
+                          last_sweep<FE_BESIDE_SOLUTION>, *A, inverse, sweep, b, x, direction, out, *w, M);
     else
         FE_LAUNCH_CHAINED(d, 1, n * THREADS, THREADS, last_sweep<FE_BESIDE_CORRECTION>, *A, inverse, sweep, b,
-                          x, direction, out, *w, *dense);
+                          x, direction, out, *w, M);
     return FE_OK;
 }

@@ -59,8 +59,7 @@ __global__ void __launch_bounds__(THREADS)
     __shared__ int column[STAGED], n_list;
     __shared__ short list[32 * WORDS];
     const int i = blockIdx.x, begin = A.first[i], end = A.first[i + 1], width = 6 * X.m;
-    if (threadIdx.x < WORDS)
-        all[threadIdx.x] = 0, own[threadIdx.x] = X.bits[(size_t)i * WORDS + threadIdx.x];
+    if (threadIdx.x < WORDS) all[threadIdx.x] = 0, own[threadIdx.x] = X.bits[(size_t)i * WORDS + threadIdx.x];
     __syncthreads();
     for (int t = threadIdx.x; t < (end - begin) * WORDS; t += THREADS)
         atomicOr(all + t % WORDS, X.bits[(size_t)A.column[begin + t / WORDS] * WORDS + t % WORDS]);
@@ -80,8 +79,7 @@ __global__ void __launch_bounds__(THREADS)
             for (int s = threadIdx.x; s < 36 * n; s += THREADS)
                 a[s / 36][s % 36] = entry_of_block(A, k0 + s / 36, s % 36);
             for (int s = threadIdx.x; s < WORDS * n; s += THREADS)
-                bits[s / WORDS][s % WORDS] =
-                    X.bits[(size_t)A.column[k0 + s / WORDS] * WORDS + s % WORDS];
+                bits[s / WORDS][s % WORDS] = X.bits[(size_t)A.column[k0 + s / WORDS] * WORDS + s % WORDS];
             if (threadIdx.x < n) column[threadIdx.x] = A.column[k0 + threadIdx.x];
             __syncthreads();
             for (int k = 0; k < n && j >= 0; k++) {
@@ -142,7 +140,8 @@ __global__ void __launch_bounds__(THREADS) round_columns(columns X, fe_roomy_mat
 }
 
 /* R's rows from Q's: a block of threads per row, each of whose threads looks at a row of Q at a time. */
-__global__ void __launch_bounds__(THREADS) turn_columns(columns X, int n, fe_roomy_matrix Q, fe_roomy_matrix R)
+__global__ void __launch_bounds__(THREADS)
+    turn_columns(columns X, int n, fe_roomy_matrix Q, fe_roomy_matrix R)
 {
     __shared__ int before[THREADS / WARP];
     const int j = blockIdx.x, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
@@ -182,14 +181,11 @@ static fe_status open_last(fe_device *d, int n, int m, fe_last_levels *w)
     w->Q.M.rows = w->Q.M.columns = w->R.M.rows = w->R.M.columns = 6;
     w->Q.M.n_row = n, w->R.M.n_row = m;
     const size_t part = 6 * (size_t)m * (size_t)w->parts;
-    const fe_array array[] = {{(size_t)n, sizeof(int), (void **)&w->Q.count},
-                              {blocks, sizeof(int), (void **)&w->Q.M.column},
-                              {blocks, size, (void **)&w->Q.M.value},
-                              {(size_t)m, sizeof(int), (void **)&w->R.count},
-                              {blocks, sizeof(int), (void **)&w->R.M.column},
-                              {blocks, size, (void **)&w->R.M.value},
-                              {part, sizeof(float), (void **)&w->part},
-                              {6 * (size_t)m, sizeof(float), (void **)&w->y}};
+    const fe_array array[] = {
+        {(size_t)n, sizeof(int), (void **)&w->Q.count}, {blocks, sizeof(int), (void **)&w->Q.M.column},
+        {blocks, size, (void **)&w->Q.M.value},         {(size_t)m, sizeof(int), (void **)&w->R.count},
+        {blocks, sizeof(int), (void **)&w->R.M.column}, {blocks, size, (void **)&w->R.M.value},
+        {part, sizeof(float), (void **)&w->part},       {6 * (size_t)m, sizeof(float), (void **)&w->y}};
     FE_TRY(fe_device_reserve_arrays(d, sizeof array / sizeof *array, array, "multigrid level"));
     FE_TRY(d->ops->memory.zero(d, part * sizeof(float), w->part));
     w->n = n, w->m = m;

@@ -146,7 +146,8 @@ static fe_status finish_dense(fe_setup *k)
     fe_multigrid *m = k->m;
     fe_coarse_level *const dense = &m->coarse[k->level - 1], *const above = dense - 1;
     FE_TRY(k->steps->keep_dense(k, &dense->dense, &m->report.condition, &m->report.singular));
-    const int suits = k->level > 1 && !above->halo && fe_last_levels_suit(above->n, dense->n);
+    const int suits =
+        k->level > 1 && !above->halo && dense->dense.single && fe_last_levels_suit(above->n, dense->n);
     if (!suits || !k->steps->keep_last || getenv("FE_NO_LAST")) return FE_OK;
     return k->steps->keep_last(k, above, &above->last);
 }
@@ -210,7 +211,7 @@ static void release(fe_multigrid *m)
     for (int at = 0; at < FE_MOST_LEVELS; at++) {
         const fe_coarse_level *l = &m->coarse[at];
         const fe_block_matrix *matrices[] = {&l->A, &l->P, &l->R};
-        void *own[] = {l->inverse,      l->b,           l->x,       l->y, l->r, l->direction,
+        void *own[] = {l->inverse,      l->b,           l->x,        l->y,           l->r, l->direction,
                        l->dense.single, l->dense.exact, l->gathered, l->last.Q.count};
         for (int i = 0; i < 3; i++) {
             void *parts[] = {(void *)matrices[i]->first, (void *)matrices[i]->column,

@@ -36,8 +36,8 @@ static fe_status sum_flow(fe_solver *s, fe_step_result *record)
     return check_numbers(record, FE_N_FLOW, totals);
 }
 
-/* The numbers of a step's summary, which come to the host in one read: integrals and extremes, and behind them
- * the largest displacement, the square of its norm, reactions, supports in x, y, z, and probes. */
+/* The numbers of a step's summary, which come to the host in one read: integrals and extremes, and behind
+ * them the largest displacement, the square of its norm, reactions, supports in x, y, z, and probes. */
 enum { WIDTH = FE_N_SUM + FE_N_MAX, LARGEST = WIDTH, SQUARE, REACTIONS };
 
 size_t fe_solver_numbers(const fe_solver *s)
@@ -56,8 +56,8 @@ static fe_status enqueue_numbers(fe_solver *s)
     const fe_scalar_product square = {s->n, NULL, s->displacement, s->displacement};
     FE_TRY(d->ops->vector.dots(d, 1, &square, number + SQUARE));
     FE_TRY(d->ops->vector.take_sums(d, &s->reactions, s->internal, s->external, number + REACTIONS));
-    FE_TRY(d->ops->vector.take_sums(d, &s->probes, s->displacement, NULL,
-                                    number + REACTIONS + s->reactions.n));
+    FE_TRY(
+        d->ops->vector.take_sums(d, &s->probes, s->displacement, NULL, number + REACTIONS + s->reactions.n));
     FE_TRY(fe_comm_sum(s->comm, d, FE_N_SUM, number));
     FE_TRY(fe_comm_largest(s->comm, d, FE_N_MAX + 1, number + FE_N_SUM));
     return fe_comm_sum(s->comm, d, (int)fe_solver_numbers(s) - SQUARE, number + SQUARE);

@@ -107,7 +107,7 @@ typedef struct fe_solver {
     int mesh_nodes, mesh_elements; /* of all ranks */
 
     fe_supports supports;
-    double **load; /* [n_path] resident nodal loads, NULL where none */
+    double **load;       /* [n_path] resident nodal loads, NULL where none */
     fe_groups reactions; /* [n_reaction + 3] owned components of each; then of all supports in x, y, z */
     fe_groups probes;    /* [3 n_probe] */
     fe_contact contact;
