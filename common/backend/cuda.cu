@@ -215,9 +215,7 @@ static fe_status cuda_download(fe_device *d, size_t bytes, const void *memory, v
     d->bytes_from_device += (int64_t)bytes;
     const int phase = c->phase[c->n_event - 1];
     FE_TRY(fe_cuda_phase(d, FE_PHASE_HOST));
-    static int shows = -1;
-    if (shows < 0) shows = !getenv("FE_NO_SHOW");
-    if (shows && bytes <= FE_FEW * sizeof(double) && bytes % sizeof(uint32_t) == 0) {
+    if (bytes <= FE_FEW * sizeof(double) && bytes % sizeof(uint32_t) == 0) {
         FE_TRY(download_few(c, bytes, memory, host));
     } else {
         CUDA_TRY(cudaMemcpyAsync(host, memory, bytes, cudaMemcpyDeviceToHost, c->stream));

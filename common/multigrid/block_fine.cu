@@ -2,8 +2,6 @@
  */
 #include "common/multigrid/block_rows.h"
 
-#include <stdlib.h>
-
 /* The three numbers of each of two neighbouring nodes, which a thread has together: fewer and wider accesses.
  * What is loaded beyond the last node is in the padding, or another node's; it is not stored. */
 __device__ void load_two(const float *from, float two[6])
@@ -197,13 +195,6 @@ __global__ void __launch_bounds__(THREADS)
     if (clear) clear[at] = 0.0f;
 }
 
-static int chains(void)
-{
-    static int known = -1;
-    if (known < 0) known = !getenv("FE_NO_FINE_CHAIN");
-    return known;
-}
-
 fe_status fe_cuda_fine_start(fe_device *d, const fe_fine_start *start, const double *exact_b)
 {
     FE_LAUNCH(d, (start->n + 1) / 2, THREADS, block_fine_start, *start, exact_b);
@@ -213,7 +204,7 @@ fe_status fe_cuda_fine_start(fe_device *d, const fe_fine_start *start, const dou
 fe_status fe_cuda_fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep sweep, const float *b,
                              const float *Ax, float *direction, float *x, float *clear, double *out)
 {
-    FE_LAUNCH_CHAINED(d, chains(), (size_t)(n + 1) / 2, THREADS, block_fine_sweep, n, inverse, sweep, b, Ax,
+    FE_LAUNCH_CHAINED(d, 1, (size_t)(n + 1) / 2, THREADS, block_fine_sweep, n, inverse, sweep, b, Ax,
                       direction, x, clear, out);
     return FE_OK;
 }
@@ -236,10 +227,10 @@ fe_status fe_cuda_fine_restrict(fe_device *d, const fe_block_matrix *R, const fl
     const size_t n = (size_t)R->n_row;
     const fe_first_sweep first = given ? *given : fe_first_sweep{};
     if (n < FEW_ROWS)
-        FE_LAUNCH_CHAINED(d, chains(), THREADS * n, THREADS, block_fine_restrict<MANY_WARPS>, *R, r, Ax,
-                          first, coarse);
+        FE_LAUNCH_CHAINED(d, 1, THREADS * n, THREADS, block_fine_restrict<MANY_WARPS>, *R, r, Ax, first,
+                          coarse);
     else
-        FE_LAUNCH_CHAINED(d, chains(), WARP * n, THREADS, block_fine_restrict<1>, *R, r, Ax, first, coarse);
+        FE_LAUNCH_CHAINED(d, 1, WARP * n, THREADS, block_fine_restrict<1>, *R, r, Ax, first, coarse);
     return FE_OK;
 }
 

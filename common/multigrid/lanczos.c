@@ -6,7 +6,6 @@
 #include "common/multigrid/setup_steps.h"
 
 #include <lapacke.h>
-#include <stdlib.h>
 
 enum { STEPS = 12 };
 
@@ -45,7 +44,7 @@ static fe_status step(const lanczos *l, double *from)
 {
     fe_device *d = l->m->device;
     double *to = from + FE_CG_SIZE;
-    const int whole = !l->comm && fe_krylov_steps_of(d)->lanczos_step && !getenv("FE_NO_LANCZOS");
+    const int whole = !l->comm && fe_krylov_steps_of(d)->lanczos_step;
     if (!whole || from == l->scalar) FE_TRY(fe_multigrid_level_inverse(l->m, l->level, l->r, l->z));
     if (whole) return whole_step(l, from);
     FE_TRY(fe_multigrid_level_product(l->m, l->level, l->z, l->w, l->exchanged));

@@ -5,8 +5,6 @@
 #include "common/multigrid/setup_steps.h"
 #include "common/multigrid/shared_level.h"
 
-#include <stdlib.h>
-
 /* Pieces of the finest level: 27 nodes, and 12 where bodies are thin, cells long or the material nearly
  * incompressible; pieces of coarser levels. Where those have MANY aggregates, set-up costs more than the few
  * iterations that smaller pieces save. The dense level has so many aggregates at most: coarsening past the
@@ -148,7 +146,7 @@ static fe_status finish_dense(fe_setup *k)
     FE_TRY(k->steps->keep_dense(k, &dense->dense, &m->report.condition, &m->report.singular));
     const int suits =
         k->level > 1 && !above->halo && dense->dense.single && fe_last_levels_suit(above->n, dense->n);
-    if (!suits || !k->steps->keep_last || getenv("FE_NO_LAST")) return FE_OK;
+    if (!suits || !k->steps->keep_last) return FE_OK;
     return k->steps->keep_last(k, above, &above->last);
 }
 
@@ -240,7 +238,7 @@ static fe_status build_with(const fe_setup_steps *steps, fe_multigrid *m, int co
                   .block = 3,
                   .shared = m->comm->size > 1,
                   .threads = m->device->threads > 0 ? m->device->threads : 1};
-    m->device->untold = !getenv("FE_NO_UNTOLD"); /* it waits for many numbers */
+    m->device->untold = 1; /* set-up waits for many numbers */
     const fe_status status = fe_setup_agree(&k, build(&k, coarser, n_fixed, at), NULL);
     m->device->untold = 0;
     fe_ghosts_close(&k);
