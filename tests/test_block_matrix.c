@@ -421,9 +421,11 @@ static void assert_scalar(double found, double right)
     if (!(fabs(found - right) <= 1e-12 * fabs(right))) fail_msg("%.17g instead of %.17g", found, right);
 }
 
-/* An iteration of conjugate gradients that also makes the finest level's first sweep: in one call, or with
- * sums and update apart; of one chunk, and of more than all blocks of threads have in one turn. */
-static void check_cg(fe_device *d, int n, int apart)
+/* An iteration of conjugate gradients that also makes the finest level's first sweep: in one call, with its
+ * scalars in two blocks or in one, or with sums and update apart; of one chunk, and of more than all blocks
+ * of threads have in one turn. */
+enum { TOGETHER, APART, IN_PLACE, N_CALL };
+static void check_cg(fe_device *d, int n, int call)
 {
     const fe_block_ops *ops = fe_block_ops_of(d);
     const size_t count = 3 * (size_t)n;
@@ -451,8 +453,8 @@ static void check_cg(fe_device *d, int n, int apart)
     const fe_cg_vectors cg = {
         count, v[U].wide, v[W].wide, v[P].wide, v[S].wide, v[X].wide, v[R].wide, 1, upload(d, count, 1, held),
         &start};
-    double *const first = scalars, *const second = scalars + FE_CG_SIZE;
-    if (apart) {
+    double *const first = scalars, *const second = call == IN_PLACE ? first : scalars + FE_CG_SIZE;
+    if (call == APART) {
         must(fe_krylov_steps_of(d)->cg_sums(d, &cg, first));
         must(fe_krylov_steps_of(d)->cg_update(d, &cg, first, second));
     } else {
@@ -485,14 +487,57 @@ static void check_cg(fe_device *d, int n, int apart)
     free(held), free(size);
 }
 
+/* The beginning of conjugate gradients, with the same first sweep. */
+static void check_cg_begin(fe_device *d, int n)
+{
+    const size_t count = 3 * (size_t)n;
+    vector given = open_vector(d, 3 * n), v[N_CG], first[3], alone[3], D = open_vector(d, 6 * n);
+    double scalars[FE_CG_SIZE], *there = upload(d, FE_CG_SIZE, sizeof *there, (double[FE_CG_SIZE]){7.0, 7.0}),
+                                *zero = room(count, sizeof *zero), *size = room(count, sizeof *size),
+                                square = 0.0;
+    for (int k = 0; k < N_CG; k++) v[k] = open_vector(d, 3 * n);
+    for (int k = 0; k < 3; k++) first[k] = open_vector(d, 3 * n), alone[k] = open_vector(d, 3 * n);
+    for (size_t i = 0; i < count; i++) square += given.host[i] * given.host[i];
+    const fe_fine_start
+        start = {n, D.narrow, {0.0f, 0.5f}, first[0].narrow, first[1].narrow, first[2].narrow},
+        again = {n, D.narrow, {0.0f, 0.5f}, alone[0].narrow, alone[1].narrow, alone[2].narrow};
+    for (int starts = 0; starts < 2; starts++) {
+        const fe_cg_vectors cg = {.n = count,
+                                  .u = v[U].wide,
+                                  .w = v[W].wide,
+                                  .p = v[P].wide,
+                                  .s = v[S].wide,
+                                  .x = v[X].wide,
+                                  .r = v[R].wide,
+                                  .start = starts ? &start : NULL};
+        must(fe_krylov_steps_of(d)->cg_begin(d, &cg, given.wide, 0.25, there));
+        must(d->ops->memory.download(d, sizeof scalars, there, scalars));
+        assert_vector(d, &v[R], 1, given.host, size);
+        assert_vector(d, &v[W], 1, zero, size), assert_vector(d, &v[X], 1, zero, size);
+        assert_scalar(scalars[FE_CG_SQUARE], square);
+        for (int i = 0; i < FE_CG_SIZE; i++)
+            if (i != FE_CG_SQUARE) assert_true(scalars[i] == (i == FE_CG_SHARE ? 0.25 : 0.0));
+    }
+    must(fe_block_ops_of(d)->fine_start(d, &again, given.wide));
+    for (int k = 0; k < 3; k++) assert_same(d, &first[k], &alone[k]);
+    for (int k = 0; k < N_CG; k++) close_vector(d, &v[k]);
+    for (int k = 0; k < 3; k++) close_vector(d, &first[k]), close_vector(d, &alone[k]);
+    close_vector(d, &given), close_vector(d, &D);
+    d->ops->memory.release(d, there);
+    free(zero), free(size);
+}
+
 static void test_conjugate_gradients(void **state)
 {
     const char *backend = dense_backend(state);
-    for (int apart = 0; apart < 2; apart++) {
+    for (int call = 0; call < N_CALL; call++) {
         dense_run *t = dense_open(backend, 1, 1, 0);
-        check_cg(t->device, 1, apart), check_cg(t->device, 1001, apart), check_cg(t->device, 150001, apart);
+        check_cg(t->device, 1, call), check_cg(t->device, 1001, call), check_cg(t->device, 150001, call);
         dense_close(t);
     }
+    dense_run *t = dense_open(backend, 1, 1, 0);
+    check_cg_begin(t->device, 1), check_cg_begin(t->device, 1001), check_cg_begin(t->device, 150001);
+    dense_close(t);
 }
 
 int main(int argc, char **argv)

@@ -481,9 +481,54 @@ static void test_recorded(void **state)
     }
 }
 
+/* Several products at once, of all entries and of some; and sums over groups of entries, of which one is
+ * empty. Sums over 200 000 entries take every block of threads several times. */
+static void test_products(void **state)
+{
+    enum { N = 200003, N_AT = 1000, N_GROUP = 5 };
+    static const int first[N_GROUP + 1] = {0, 1, 1, 300, 900, N_AT};
+    dense_run *t = dense_open(dense_backend(state), 1, 1, 0);
+    fe_device *d = t->device;
+    double *host[2], *there[2], *out, found[FE_MOST_PRODUCTS], right[4] = {0}, sums[2][N_GROUP] = {{0}};
+    int at[N_AT], *at_there;
+    fe_groups groups = {.n = N_GROUP};
+    for (int k = 0; k < 2; k++) {
+        must(fe_allocate(N, sizeof **host, "test", (void **)&host[k]));
+        for (int i = 0; i < N; i++) host[k][i] = (double)((i * (7 + k)) % 1001 - 500);
+        must(fe_device_upload(d, N, sizeof **host, host[k], "test", (void **)&there[k]));
+    }
+    for (int i = 0; i < N_AT; i++) at[i] = (int)(i * 7919LL % N);
+    must(fe_device_upload(d, N_AT, sizeof *at, at, "test", (void **)&at_there));
+    must(fe_device_upload(d, N_GROUP + 1, sizeof *first, first, "test", (void **)&groups.first));
+    must(fe_device_allocate(d, FE_MOST_PRODUCTS, sizeof *out, "test", (void **)&out));
+    groups.at = at_there;
+    for (int i = 0; i < N; i++) right[0] += host[0][i] * host[0][i], right[1] += host[0][i] * host[1][i];
+    for (int i = 0; i < N_AT; i++) right[2] += host[1][at[i]] * host[0][at[i]];
+    const fe_scalar_product product[] = {{N, NULL, there[0], there[0]},
+                                         {N, NULL, there[0], there[1]},
+                                         {N_AT, at_there, there[1], there[0]},
+                                         {0, NULL, there[0], there[0]}};
+    for (int turn = 0; turn < 2; turn++) { /* the second finds what the first has left */
+        must(d->ops->vector.dots(d, 4, product, out));
+        must(d->ops->memory.download(d, 4 * sizeof *out, out, found));
+        for (int i = 0; i < 4; i++) assert_true(found[i] == right[i]); /* whole numbers */
+    }
+    for (int g = 0; g < N_GROUP; g++)
+        for (int k = first[g]; k < first[g + 1]; k++)
+            sums[0][g] += host[0][at[k]], sums[1][g] += host[0][at[k]] - host[1][at[k]];
+    for (int less = 0; less < 2; less++) {
+        must(d->ops->vector.take_sums(d, &groups, there[0], less ? there[1] : NULL, out));
+        must(d->ops->memory.download(d, N_GROUP * sizeof *out, out, found));
+        for (int g = 0; g < N_GROUP; g++) assert_true(found[g] == sums[less][g]);
+    }
+    free(host[0]), free(host[1]);
+    dense_close(t);
+}
+
 int main(int argc, char **argv)
 {
     static const subject subjects[] = {
+        {"products", test_products},
         {"gmres", test_gmres},
         {"basis of floats", test_single},
         {"cg", test_cg},

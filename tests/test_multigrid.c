@@ -441,6 +441,36 @@ static void ranks(void **state)
     fe_mesh_close(&mesh);
 }
 
+/* On a device the last two levels take fewer steps, of a cycle that is the same to the rounding of 16-bit
+ * numbers; with two sweeps and with four, and with a dense level that is far smaller than the one above. */
+static void last_levels(void **state)
+{
+    static const struct {
+        int kind, nx, ny, nz;
+        double nu;
+    } problems[] = {{FE_HEX8, 24, 24, 24, 0.3}, {FE_TET4, 20, 20, 20, 0.3}, {FE_HEX8, 15, 15, 15, 0.49}};
+    for (int k = 0; k < 3; k++) {
+        const scene s = {.backend = backend_of(state), .nu = problems[k].nu};
+        fe_mesh mesh = box(problems[k].kind, problems[k].nx, problems[k].ny, problems[k].nz, 1, 1, 1, 0.1);
+        bench *t = bench_open(&mesh, &s, NULL);
+        fe_device *d = t->device;
+        fe_last_levels *last = &t->m.coarse[t->m.n_coarse - 2].last;
+        double *z = NULL, found, right;
+        assert_true(t->m.n_coarse > 1);
+        assert_int_equal(last->n, d->ops->on_gpu ? t->m.report.n[t->m.n_coarse - 1] : 0);
+        must(fe_device_vector(d, t->share.n_local, "test", &z));
+        fill(t, 1, t->x);
+        must(fe_multigrid_apply(&t->m, t->x, t->y));
+        last->n = 0;
+        must(fe_multigrid_apply(&t->m, t->x, z));
+        must(d->ops->vector.axpy(d, t->n, -1.0, z, t->y));
+        found = sqrt(dot(t, t->y, t->y)), right = sqrt(dot(t, z, z));
+        if (!(found <= 1e-4 * right)) fail_msg("problem %d: off by %.2e of %.2e", k, found, right);
+        bench_close(t);
+        fe_mesh_close(&mesh);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -451,6 +481,7 @@ int main(int argc, char **argv)
                     {"bracket", bracket},
                     {"symmetric and positive", symmetric_and_positive},
                     {"bound of the spectrum", bound_of_the_spectrum},
+                    {"last levels", last_levels},
                     {"repeats", repeats},
                     {"strategies", strategies},
                     {"one element", one_element},

@@ -85,7 +85,7 @@ static void bench_close(bench *t)
     fe_solver *s = &t->s;
     fe_krylov_close(&s->krylov);
     free(s->supports.by_path), free(s->supports.moving), free(s->accepted.factor), free(s->accepted.change);
-    free(s->load), free(s->reactions.at), free(s->reactions.n), free(s->preconditioner.landing);
+    free(s->load), free(s->preconditioner.landing);
     fe_direct_close(&t->direct);
     fe_comm_close(s->comm);
     fe_team_close(t->team);

@@ -8,7 +8,8 @@
 
 /* Largest numbers of blocks: of kernels whose blocks all run at a time, four per multiprocessor of an H100;
  * in a panel of sums with columns, two; and of panels in a launch. */
-enum { N_EVENT = 1024, FE_WAVE_BLOCKS = 528, FE_SUM_BLOCKS = 264, FE_SUM_PANELS = 8 };
+/* FE_FEW: doubles of a download that is quick. */
+enum { FE_FEW = 64, N_EVENT = 1024, FE_WAVE_BLOCKS = 528, FE_SUM_BLOCKS = 264, FE_SUM_PANELS = 8 };
 
 /* Places for what goes to the device without a wait. */
 enum { FE_STAGED = 64, FE_STAGE_BYTES = 512 };
@@ -28,12 +29,13 @@ struct cuda_device {
     allocation *memory, *spare; /* spare: fe_cuda_leave_spare */
     size_t total;               /* bytes of the GPU */
     double *constants;          /* 1, -1, 0: cuBLAS factors that live on the device */
-    double *pinned;             /* [64] landing place of scalars */
+    double *pinned;             /* [FE_FEW] landing place of scalars; and the turn of those that are there, */
+    uint64_t turn;              /* and of those that are to come */
     char *staged;               /* [FE_STAGED][FE_STAGE_BYTES] pinned: small uploads on their way */
     int n_staged;               /* places in use since the host last waited */
     double *partial;            /* [FE_SUM_PANELS][FE_SUM_BLOCKS][32] sums of blocks */
     unsigned *finished;         /* [FE_SUM_PANELS] blocks that have stored theirs */
-    double *cg_partial;         /* [3][FE_WAVE_BLOCKS] sums of blocks */
+    double *cg_partial;         /* [3][FE_WAVE_BLOCKS] sums of blocks, and room for CG's scalars */
     unsigned *cg_finished;
     int cg_resident; /* blocks of a whole step that the device has at the same time; 0: none; -1: not asked */
     cudaEvent_t event[N_EVENT];
@@ -41,10 +43,12 @@ struct cuda_device {
     int n_event;
     int recording;             /* work goes into a graph */
     double unanswered;         /* when the wait began that the watcher ended; 0: none */
+    int joined;                /* work of the side stream has joined: the next chained kernel waits for all */
     int starts_early;          /* the device can start kernels early, */
     cudaLaunchAttribute early; /* with this (fe_cuda_early) */
     double *arrived;           /* [2] pinned */
-    cudaEvent_t read[2];       /* a number has arrived */
+    cudaEvent_t read[2];       /* a number has arrived, */
+    int lands[2];              /* or it is there when the place is no longer empty */
     double seconds[FE_N_PHASE];
 };
 
@@ -61,6 +65,9 @@ static inline cuda_device *self(fe_device *d) { return (cuda_device *)d; }
 /* Waits for an event, or where it is NULL for all enqueued work. */
 fe_status fe_cuda_await(cuda_device *c, cudaEvent_t event);
 
+/* Waits until a word that a kernel writes to the host is no longer `before`. */
+fe_status fe_cuda_await_word(cuda_device *c, const volatile uint64_t *word, uint64_t before);
+
 /* Operations of fe_backend (device.h) in cuda_stream.cu. */
 extern "C" {
 fe_status fe_cuda_phase(fe_device *d, int phase);
@@ -70,6 +77,8 @@ fe_status fe_cuda_side_end(fe_device *d);
 fe_status fe_cuda_side_join(fe_device *d);
 fe_status fe_cuda_read_begin(fe_device *d, int slot, const double *x);
 fe_status fe_cuda_read_end(fe_device *d, int slot, double *host);
+double *fe_cuda_landing(fe_device *d);
+void fe_cuda_expect(fe_device *d, int slot);
 fe_status fe_cuda_record_begin(fe_device *d);
 fe_status fe_cuda_record_end(fe_device *d, void **recording);
 fe_status fe_cuda_replay(fe_device *d, void *recording);

@@ -42,7 +42,9 @@ extern "C" cudaLaunchConfig_t fe_cuda_early(fe_device *d, unsigned blocks, unsig
 
 extern "C" cudaLaunchConfig_t fe_cuda_chained(fe_device *d, int chained, unsigned blocks, unsigned threads)
 {
-    return launch_of(d, chained, blocks, threads, 0);
+    const bool early = chained && !self(d)->joined;
+    self(d)->joined = 0;
+    return launch_of(d, early, blocks, threads, 0);
 }
 
 /* Waits for an event, or where it is NULL for all enqueued work. With a watcher it polls, because kernels
@@ -70,6 +72,20 @@ fe_status fe_cuda_await(cuda_device *c, cudaEvent_t event)
     }
 }
 
+/* Work that has failed writes nothing. */
+fe_status fe_cuda_await_word(cuda_device *c, const volatile uint64_t *word, uint64_t before)
+{
+    enum { LOOKS = 10000 };
+    for (int look = 1; *word == before; look++) {
+        if (look % LOOKS) continue;
+        if (!c->base.watch && cudaStreamQuery(c->stream) == cudaErrorNotReady) continue;
+        FE_TRY(fe_cuda_await(c, NULL));
+        if (*word == before)
+            return fe_fail(FE_FAILED, "%s: a number that a kernel writes has not arrived", c->base.name);
+    }
+    return FE_OK;
+}
+
 /* Adds the time between recorded events to the phases that they began; keeps the last one as a start. */
 static fe_status flush_events(cuda_device *c)
 {
@@ -89,7 +105,7 @@ static fe_status flush_events(cuda_device *c)
 extern "C" fe_status fe_cuda_phase(fe_device *d, int phase)
 {
     cuda_device *c = self(d);
-    if (c->recording) return FE_OK;
+    if (c->recording || d->untold) return FE_OK;
     if (c->phase[c->n_event - 1] == phase) return FE_OK;
     if (c->n_event == N_EVENT) FE_TRY(flush_events(c));
     CUDA_TRY(cudaEventRecord(c->event[c->n_event], c->stream));
@@ -140,6 +156,7 @@ extern "C" fe_status fe_cuda_side_end(fe_device *d)
 extern "C" fe_status fe_cuda_side_join(fe_device *d)
 {
     CUDA_TRY(cudaStreamWaitEvent(self(d)->stream, self(d)->ended, 0));
+    self(d)->joined = 1;
     return FE_OK;
 }
 
@@ -174,16 +191,32 @@ extern "C" fe_status fe_cuda_read_begin(fe_device *d, int slot, const double *x)
 {
     cuda_device *c = self(d);
     d->bytes_from_device += (int64_t)sizeof *x;
+    c->lands[slot] = 0;
     FE_TRY(fork_side(c));
     CUDA_TRY(cudaMemcpyAsync(c->arrived + slot, x, sizeof *x, cudaMemcpyDeviceToHost, c->side));
     CUDA_TRY(cudaEventRecord(c->read[slot], c->side));
     return FE_OK;
 }
 
+extern "C" double *fe_cuda_landing(fe_device *d) { return self(d)->arrived; }
+
+/* A NaN that no computation makes stands in an empty place. */
+static const uint64_t empty_place = 0xfff4a5a5a5a5a5a5;
+
+extern "C" void fe_cuda_expect(fe_device *d, int slot)
+{
+    cuda_device *c = self(d);
+    c->lands[slot] = 1;
+    d->bytes_from_device += (int64_t)sizeof *c->arrived;
+    *(volatile uint64_t *)(c->arrived + slot) = empty_place;
+}
+
 extern "C" fe_status fe_cuda_read_end(fe_device *d, int slot, double *host)
 {
-    FE_TRY(fe_cuda_await(self(d), self(d)->read[slot]));
-    *host = self(d)->arrived[slot];
+    cuda_device *c = self(d);
+    FE_TRY(c->lands[slot] ? fe_cuda_await_word(c, (const volatile uint64_t *)(c->arrived + slot), empty_place)
+                          : fe_cuda_await(c, c->read[slot]));
+    *host = c->arrived[slot];
     return FE_OK;
 }
 

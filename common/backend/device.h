@@ -52,6 +52,20 @@ typedef struct fe_memory_operations {
     fe_status (*fingerprint)(fe_device *d, size_t n, const void *memory, uint64_t *out);
 } fe_memory_operations;
 
+/* A scalar product x · y of n entries: of those `at`, or where that is NULL of the first n. */
+typedef struct fe_scalar_product {
+    size_t n;
+    const int *at;
+    const double *x, *y;
+} fe_scalar_product;
+enum { FE_MOST_PRODUCTS = 8 };
+
+/* Groups of entries of a vector: at [first[n]], those of group g from first[g] on. */
+typedef struct fe_groups {
+    int n;
+    int *first, *at;
+} fe_groups;
+
 /* Vectors of n doubles, and scalars. */
 typedef struct fe_vector_operations {
     fe_status (*copy)(fe_device *d, size_t n, const double *x, double *y);           /* y = x   */
@@ -60,11 +74,15 @@ typedef struct fe_vector_operations {
     /* out = x + a y */
     fe_status (*add)(fe_device *d, size_t n, const double *x, double a, const double *y, double *out);
     fe_status (*dot)(fe_device *d, size_t n, const double *x, const double *y, double *out); /* x · y */
+    /* out [n] = up to FE_MOST_PRODUCTS of them */
+    fe_status (*dots)(fe_device *d, int n, const fe_scalar_product *product, double *out);
     fe_status (*largest)(fe_device *d, size_t n, const double *x, double *out); /* largest |x_i| */
-    /* Of n entries `at`: x[at] = a values, 0 where values is NULL; out = x[at]; *out = sum of x[at] */
+    /* Of n entries `at`: x[at] = a values, 0 where values is NULL; out = x[at] */
     fe_status (*put)(fe_device *d, int n, const int *at, double a, const double *values, double *x);
     fe_status (*take)(fe_device *d, int n, const int *at, const double *x, double *out);
-    fe_status (*take_sum)(fe_device *d, int n, const int *at, const double *x, double *out);
+    /* out [groups] = the sum of x - y over each group's entries; y NULL: zero */
+    fe_status (*take_sums)(fe_device *d, const fe_groups *groups, const double *x, const double *y,
+                           double *out);
     /* out [n][3] = rows of x */
     fe_status (*take_nodes)(fe_device *d, int n, const int *node, const double *x, double *out);
     /* out [n][3] in single precision = rows of x minus row `origin` */
@@ -97,6 +115,10 @@ typedef struct fe_side_operations {
      * read_end waits. slot: 0 or 1, each for one number at a time. */
     fe_status (*read_begin)(fe_device *d, int slot, const double *x);
     fe_status (*read_end)(fe_device *d, int slot, double *host);
+    /* The places of both slots, where work may leave the number itself, which takes less time. Then `expect`,
+     * before that work is enqueued, takes the place of read_begin. */
+    double *(*landing)(fe_device *d);
+    void (*expect)(fe_device *d, int slot);
 } fe_side_operations;
 
 /* Between begin and end work is recorded instead of enqueued; replay enqueues all of it at once. `forget`
@@ -140,6 +162,7 @@ struct fe_device {
     int64_t bytes_to_device,
         bytes_from_device; /* of uploads and downloads; of the host copies in its memory */
     int overlaps;          /* the next kernel may start before the one ahead of it has ended (cuda.h) */
+    int untold;            /* phases are not told apart for a while, which takes time on a device */
 };
 
 extern const fe_backend fe_backend_host;

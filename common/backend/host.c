@@ -165,6 +165,25 @@ static fe_status host_dot(fe_device *d, size_t n, const double *x, const double 
     return FE_OK;
 }
 
+static double dot_at(const fe_scalar_product *p)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < p->n; i++) sum += p->x[p->at[i]] * p->y[p->at[i]];
+    return sum;
+}
+
+static fe_status host_dots(fe_device *d, int n, const fe_scalar_product *product, double *out)
+{
+    for (int i = 0; i < n; i++) {
+        const fe_scalar_product *p = &product[i];
+        if (p->at)
+            out[i] = dot_at(p);
+        else
+            FE_TRY(host_dot(d, p->n, p->x, p->y, out + i));
+    }
+    return FE_OK;
+}
+
 static fe_status host_put(fe_device *d, int n, const int *at, double a, const double *values, double *x)
 {
 #pragma omp parallel for schedule(static) num_threads(d->threads)
@@ -195,12 +214,16 @@ static fe_status host_round_nodes(fe_device *d, int n, int origin, const double 
     return FE_OK;
 }
 
-static fe_status host_take_sum(fe_device *d, int n, const int *at, const double *x, double *out)
+static fe_status host_take_sums(fe_device *d, const fe_groups *groups, const double *x, const double *y,
+                                double *out)
 {
     (void)d;
-    double sum = 0.0;
-    for (int i = 0; i < n; i++) sum += x[at[i]];
-    *out = sum;
+    for (int g = 0; g < groups->n; g++) {
+        double sum = 0.0;
+        for (int k = groups->first[g]; k < groups->first[g + 1]; k++)
+            sum += y ? x[groups->at[k]] - y[groups->at[k]] : x[groups->at[k]];
+        out[g] = sum;
+    }
     return FE_OK;
 }
 
@@ -318,10 +341,11 @@ const fe_backend fe_backend_host = {
                .scale = host_scale,
                .add = host_add,
                .dot = host_dot,
+               .dots = host_dots,
                .largest = host_largest,
                .put = host_put,
                .take = host_take,
-               .take_sum = host_take_sum,
+               .take_sums = host_take_sums,
                .take_nodes = host_take_nodes,
                .round_nodes = host_round_nodes,
                .square_root = host_square_root,

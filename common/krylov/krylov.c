@@ -166,8 +166,8 @@ static fe_status measure_loss(fe_krylov *k, int columns, fe_krylov_result *resul
 
 /* --- recordings -------------------------------------------------------------------------------------- */
 
-/* Work that is repeated with the same vectors: iteration j of GMRES, or an iteration of CG with one of its
- * two blocks of scalars. */
+/* Work that is repeated with the same vectors: iteration j of GMRES, or an iteration of CG with a block of
+ * scalars. */
 typedef struct piece {
     fe_krylov *k;
     const fe_operator *A, *precondition;
@@ -240,9 +240,8 @@ static fe_status enqueue(const piece *p, int index, fe_status (*body)(const piec
     if (r->piece[i].times++ == 0) return body(p);
     if (!r->piece[i].recording) FE_TRY(record(d, p, body, &r->piece[i].recording, &r->piece[i].traffic));
     add_traffic(r->piece[i].traffic, &p->k->comm->traffic);
-    FE_TRY(d->ops->phase(d, FE_PHASE_OTHER));
-    FE_TRY(d->ops->recording.replay(d, r->piece[i].recording));
-    return d->ops->phase(d, FE_PHASE_ORTHOGONALIZATION);
+    FE_TRY(d->ops->phase(d, FE_PHASE_OTHER)); /* and the reads behind it: an event takes its time */
+    return d->ops->recording.replay(d, r->piece[i].recording);
 }
 
 /* --- GMRES ------------------------------------------------------------------------------------------- */
@@ -290,6 +289,7 @@ static fe_status gmres_cycle(fe_krylov *k, const fe_operator *A, const fe_operat
         result->iterations++, j++;
     }
     if (k->recordings) FE_TRY(d->ops->side.read_end(d, (j - 1) % 2, &result->last));
+    FE_TRY(d->ops->phase(d, FE_PHASE_ORTHOGONALIZATION));
     result->not_finite = !isfinite(result->last);
     if (result->not_finite) return FE_OK;
     if (delayed) FE_TRY(finish_delayed(k, j));
@@ -367,8 +367,34 @@ static fe_cg_vectors cg_of(const fe_krylov *k)
         .n = k->n, .u = k->z, .r = r, .p = r + k->stride, .s = r + 2 * k->stride, .w = r + 3 * k->stride};
 }
 
-/* The scalars of iteration j: conjugate.h. */
-static double *cg_scalars(const fe_krylov *k, int j) { return k->small + j % 2 * FE_CG_SIZE; }
+/* The block of scalars of iteration j (conjugate.h), which is also what it is recorded by. An iteration in
+ * one step has the same block as the next. */
+static int cg_block(const fe_krylov *k, int j) { return k->comm->size > 1 ? j % 2 : 0; }
+static double *cg_scalars(const fe_krylov *k, int j) { return k->small + cg_block(k, j) * FE_CG_SIZE; }
+
+/* Number j is the square of the residual after j iterations. Where a kernel leaves it in a landing, it is
+ * expected before that kernel is enqueued; otherwise it is copied behind it, or by the one who reads it. */
+static double *cg_landing(const fe_krylov *k)
+{
+    fe_device *d = k->device;
+    return d->ops->side.landing && k->comm->size == 1 ? d->ops->side.landing(d) : NULL;
+}
+static void expect_square(fe_krylov *k, int j)
+{
+    if (cg_landing(k)) k->device->ops->side.expect(k->device, j % 2);
+}
+static fe_status send_square(fe_krylov *k, int j)
+{
+    fe_device *d = k->device;
+    if (cg_landing(k) || !d->ops->side.read_begin) return FE_OK;
+    return d->ops->side.read_begin(d, j % 2, cg_scalars(k, j) + FE_CG_SQUARE);
+}
+static fe_status read_square(fe_krylov *k, int j, double *square)
+{
+    fe_device *d = k->device;
+    return d->ops->side.read_begin ? d->ops->side.read_end(d, j % 2, square)
+                                   : read_scalars(k, 1, cg_scalars(k, j) + FE_CG_SQUARE, square);
+}
 
 /* The update clears w if the product adds to it, and makes the first step of the next preconditioner. Ranks
  * add up gamma and delta, and r·r. */
@@ -380,6 +406,7 @@ static fe_status cg_iteration(const piece *at)
     fe_operator M = at->precondition ? *at->precondition : (fe_operator){0};
     fe_cg_vectors v = cg_of(k);
     v.x = at->x, v.clear = at->A->add != NULL, v.held = v.clear ? at->A->held : NULL, v.start = M.start;
+    v.landing = cg_landing(k);
     if (M.start) M.apply = M.rest;
     double *from = cg_scalars(k, at->j), *to = cg_scalars(k, at->j + 1);
     FE_TRY(precondition_into(k, at->precondition ? &M : NULL, v.r, k->z));
@@ -418,23 +445,54 @@ static int cg_is_far(double target, const progress *p, const fe_krylov_result *r
     return result->last * fmin(rate, 1.0) > 3.0 * sqrt(target);
 }
 
-/* Sets the scalars of the first iteration. */
-static fe_status cg_start(fe_krylov *k, const fe_operator *precondition, double *b, double tolerance,
-                          double *target, fe_krylov_result *result)
+static fe_status cg_begin(fe_krylov *k, const fe_operator *precondition, double *b, double *x,
+                          double tolerance)
 {
-    fe_device *d = k->device;
-    double first[FE_CG_SIZE] = {0};
-    const fe_cg_vectors c = cg_of(k);
-    FE_TRY(d->ops->vector.copy(d, k->n, b, c.r));
-    if (precondition && precondition->start) FE_TRY(precondition->first(precondition->context, c.r));
-    FE_TRY(d->ops->memory.zero(d, k->n * sizeof *c.w, c.w));
-    FE_TRY(dot(k, c.r, c.r, k->small));
-    FE_TRY(read_scalars(k, 1, k->small, &first[FE_CG_SQUARE]));
-    result->first = result->last = sqrt(first[FE_CG_SQUARE]);
-    result->converged = result->first == 0.0;
+    fe_cg_vectors v = cg_of(k);
+    double *const scalars = cg_scalars(k, 0);
+    v.x = x, v.start = precondition ? precondition->start : NULL, v.landing = cg_landing(k);
+    expect_square(k, 0);
+    FE_TRY(fe_krylov_steps_of(k->device)->cg_begin(k->device, &v, b, tolerance * tolerance, scalars));
+    if (k->comm->size > 1) FE_TRY(sum(k, 1, scalars + FE_CG_SQUARE));
+    return send_square(k, 0);
+}
+
+/* The next iteration. */
+static fe_status cg_enqueue(piece *next)
+{
+    expect_square(next->k, next->j + 1);
+    FE_TRY(enqueue(next, cg_block(next->k, next->j), cg_iteration));
+    next->j++;
+    return send_square(next->k, next->j);
+}
+
+/* What is known before any iteration. */
+static void cg_note_first(double square, fe_krylov_result *result)
+{
+    result->first = result->last = sqrt(square);
+    result->converged = square == 0.0;
     result->not_finite = !isfinite(result->first);
-    *target = first[FE_CG_TARGET] = tolerance * tolerance * first[FE_CG_SQUARE];
-    return d->ops->memory.upload(d, sizeof first, first, cg_scalars(k, 0));
+}
+
+static fe_status cg_iterate(piece *next, double tolerance, int max_iterations, fe_krylov_result *result)
+{
+    fe_krylov *k = next->k;
+    const int ahead = k->device->ops->side.read_begin != NULL;
+    double square;
+    if (ahead && max_iterations > 0) FE_TRY(cg_enqueue(next));
+    FE_TRY(read_square(k, 0, &square));
+    cg_note_first(square, result);
+    const double target = tolerance * tolerance * square;
+    progress so_far = {.least = result->first};
+    while (result->iterations < max_iterations && !cg_ended(result)) {
+        const int known = result->iterations,
+                  most = known + 1 + (ahead && cg_is_far(target, &so_far, result));
+        while (next->j < most && next->j < max_iterations) FE_TRY(cg_enqueue(next));
+        FE_TRY(read_square(k, known + 1, &square));
+        cg_note(square, target, &so_far, result);
+    }
+    /* the square of an iteration too many lands before another solve expects its own */
+    return cg_landing(k) && next->j > result->iterations ? read_square(k, next->j, &square) : FE_OK;
 }
 
 /* Where the backend can, the host enqueues an iteration before it has read the residual of the one ahead, if
@@ -443,25 +501,8 @@ static fe_status cg_start(fe_krylov *k, const fe_operator *precondition, double 
 fe_status fe_cg(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *b, double *x,
                 double tolerance, int max_iterations, fe_krylov_result *result)
 {
-    fe_device *d = k->device;
-    const int reads_aside = d->ops->side.read_begin != NULL;
-    double target, square;
-    *result = (fe_krylov_result){.loss = NAN};
-    FE_TRY(d->ops->memory.zero(d, k->n * sizeof(double), x));
-    FE_TRY(cg_start(k, precondition, b, tolerance, &target, result));
-    progress so_far = {.least = result->first};
     piece next = {k, A, precondition, x, 0, result};
-    while (result->iterations < max_iterations && !cg_ended(result)) {
-        const int known = result->iterations,
-                  most = known + 1 + (reads_aside && cg_is_far(target, &so_far, result));
-        for (; next.j < most && next.j < max_iterations; next.j++) {
-            FE_TRY(enqueue(&next, next.j % 2, cg_iteration));
-            if (reads_aside)
-                FE_TRY(d->ops->side.read_begin(d, next.j % 2, cg_scalars(k, next.j + 1) + FE_CG_SQUARE));
-        }
-        FE_TRY(reads_aside ? d->ops->side.read_end(d, known % 2, &square)
-                           : read_scalars(k, 1, cg_scalars(k, known + 1) + FE_CG_SQUARE, &square));
-        cg_note(square, target, &so_far, result);
-    }
-    return FE_OK;
+    *result = (fe_krylov_result){.loss = NAN};
+    FE_TRY(cg_begin(k, precondition, b, x, tolerance));
+    return cg_iterate(&next, tolerance, max_iterations, result);
 }

@@ -16,11 +16,9 @@ typedef struct fe_operator {
      * spares a pass to set it; x is zero there. held NULL: nowhere. */
     fe_status (*add)(void *context, double *x, double *y);
     const uint8_t *held;
-    /* Of a preconditioner: its first step (common/algebra/chebyshev.h), as numbers and as a function, and all
-     * others, so that conjugate gradients can make the first one where they have x at hand. start NULL: it
-     * cannot be told apart. */
+    /* Of a preconditioner: its first step (common/algebra/chebyshev.h), which conjugate gradients make where
+     * they have x at hand, and all others. start NULL: it cannot be told apart. */
     const fe_fine_start *start;
-    fe_status (*first)(void *context, const double *x);
     fe_status (*rest)(void *context, double *x, double *y);
     /* 1 to FE_MOST_VERSIONS: apply only enqueues, and always the same for the same vectors and version, so
      * that it may be recorded. 0: it may not. */

@@ -40,7 +40,18 @@ typedef struct fe_cg_vectors {
     /* a preconditioner's first step (common/algebra/chebyshev.h), which follows from the new r, unless the
      * iterations have ended; NULL: none */
     const fe_fine_start *start;
+    double *landing; /* [2] r·r goes there in turn, too: a device's landing (device.h); NULL: nowhere */
 } fe_cg_vectors;
+
+/* What an iteration of Lanczos' method has, of nodes with so many numbers: D^-1 is [n / 3][6] or
+ * [n / 6][6][6]. */
+typedef struct fe_lanczos_vectors {
+    size_t n;
+    int block;
+    const float *inverse;
+    float *r, *z, *w, *s;
+    int clear;
+} fe_lanczos_vectors;
 
 /* Operations with k columns V of a Krylov basis; and the small matrices of GMRES. Sums have a fixed order. */
 typedef struct fe_krylov_steps {
@@ -67,14 +78,20 @@ typedef struct fe_krylov_steps {
     fe_status (*delayed_column)(fe_device *d, size_t n, int j, int restart, double *workspace, fe_columns V,
                                 const double *u, double *w, const double *pair);
     fe_status (*delayed_finish)(fe_device *d, int j, int restart, double *workspace, const double *s);
+    /* Begins conjugate gradients: x and w are zero, r = b, with its preconditioner's first step; `scalars`
+     * are those of the first iteration, r·r of this rank among them. */
+    fe_status (*cg_begin)(fe_device *d, const fe_cg_vectors *v, const double *b, double share,
+                          double *scalars);
     /* One iteration of conjugate gradients: gamma = r·u and delta = w·u of the scalars `from` in one pass;
      * and the update of p, s, x and r with these scalars, which leaves those of the next iteration, r·r of
      * this rank among them, in `to`. u is zero where w is held. */
     fe_status (*cg_sums)(fe_device *d, const fe_cg_vectors *v, double *from);
     fe_status (*cg_update)(fe_device *d, const fe_cg_vectors *v, const double *from, double *to);
-    /* Both, where no other rank adds to the sums. */
+    /* Both, where no other rank adds to the sums. `to` may be `from`. */
     fe_status (*cg_step)(fe_device *d, const fe_cg_vectors *v, double *from, double *to);
-    /* The same of vectors of floats, for Lanczos' method, where only the scalars count: without p and x. */
+    /* The same of vectors of floats, for Lanczos' method, where only the scalars count: without p and x. In
+     * one step also z = D^-1 r of the next one; NULL: the backend gains nothing by it. */
+    fe_status (*lanczos_step)(fe_device *d, const fe_lanczos_vectors *l, double *from, double *to);
     fe_status (*lanczos_sums)(fe_device *d, size_t n, const float *r, const float *u, const float *w,
                               double *out);
     fe_status (*lanczos_update)(fe_device *d, size_t n, const double *from, float *w, int clear, float *s,

@@ -342,9 +342,11 @@ extern "C" const fe_krylov_steps fe_krylov_steps_cuda = {
     .hessenberg_solve = krylov_hessenberg_solve,
     .delayed_column = krylov_delayed_column,
     .delayed_finish = krylov_delayed_finish,
+    .cg_begin = fe_cuda_cg_begin,
     .cg_sums = fe_cuda_cg_sums,
     .cg_update = fe_cuda_cg_update,
     .cg_step = fe_cuda_cg_step,
+    .lanczos_step = fe_cuda_lanczos_step,
     .lanczos_sums = fe_cuda_lanczos_sums,
     .lanczos_update = fe_cuda_lanczos_update,
 };

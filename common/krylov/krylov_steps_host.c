@@ -273,6 +273,17 @@ static void start_nodes(int threads, const fe_fine_start *start, const double *r
     for (int i = 0; i < start->n; i++) fe_fine_start_node(start, i, r + 3 * (size_t)i);
 }
 
+static fe_status cg_begin(fe_device *d, const fe_cg_vectors *v, const double *b, double share,
+                          double *scalars)
+{
+    FE_TRY(d->ops->vector.copy(d, v->n, b, v->r));
+    FE_TRY(d->ops->memory.zero(d, v->n * sizeof *v->x, v->x));
+    FE_TRY(d->ops->memory.zero(d, v->n * sizeof *v->w, v->w));
+    if (v->start) start_nodes(d->threads, v->start, v->r);
+    fe_cg_begin(share, scalars);
+    return d->ops->vector.dot(d, v->n, v->r, v->r, scalars + FE_CG_SQUARE);
+}
+
 static fe_status cg_update(fe_device *d, const fe_cg_vectors *v, const double *from, double *to)
 {
     const size_t n = v->n;
@@ -321,6 +332,7 @@ const fe_krylov_steps fe_krylov_steps_host = {
     .hessenberg_solve = hessenberg_solve,
     .delayed_column = delayed_column,
     .delayed_finish = delayed_finish,
+    .cg_begin = cg_begin,
     .cg_sums = cg_sums,
     .cg_update = cg_update,
     .cg_step = cg_step,

@@ -157,6 +157,7 @@ extern "C" const fe_block_ops fe_block_ops_cuda = {
     .product = product,
     .add_product = add_product,
     .dense = dense,
+    .last_sweep = fe_cuda_last_sweep,
     .exact_product = fe_cuda_exact_product,
     .exact_inverse = fe_cuda_exact_inverse,
     .exact_dense = fe_cuda_exact_dense,

@@ -12,7 +12,8 @@
  *     direction = old direction + new D^-1 (b - A x)      x += direction
  *
  * with numbers `old` and `new` of the Chebyshev recurrence, and D the diagonal blocks. Sums have a fixed
- * order. Calls only enqueue. On the device some steps are chained (cuda.h): sweeps with an x, residuals,
+ * order. Calls only enqueue. On the device some steps are chained (cuda.h): sweeps with an x, those of the
+ * finest level behind a product, residuals,
  * restrictions and added products of coarser levels, dense products, and the finest level's prolongation.
  * They may read their matrix and D^-1 before the kernels ahead have ended, so both are complete before the
  * last kernel ahead that is not chained. */
@@ -63,6 +64,7 @@ typedef struct fe_first_sweep {
     float *direction, *x;
 } fe_first_sweep;
 
+struct fe_last_levels;
 typedef struct fe_block_ops {
     /* Finest level. The first sweep is also a part of conjugate gradients (cg_update). */
     fe_status (*fine_start)(fe_device *d, const fe_fine_start *start, const double *exact_b);
@@ -91,6 +93,11 @@ typedef struct fe_block_ops {
     fe_status (*product)(fe_device *d, const fe_block_matrix *M, const float *x, float *y);     /* y = M x */
     fe_status (*add_product)(fe_device *d, const fe_block_matrix *M, const float *x, float *y); /* y += M x */
     fe_status (*dense)(fe_device *d, const fe_dense *M, const float *x, float *y);              /* y = M x */
+    /* A sweep, and beside it a part of the correction by a dense level: last_levels.h. NULL: the cycle has
+     * all its steps */
+    fe_status (*last_sweep)(fe_device *d, const fe_block_matrix *A, const float *inverse, fe_sweep sweep,
+                            const float *b, const float *x, float *direction, float *out,
+                            const struct fe_last_levels *w, const float *M, int beside);
     /* with vectors in double precision: block_exact.h */
     fe_status (*exact_product)(fe_device *d, const fe_block_matrix *M, int n_x, const double *x, int n_y,
                                double *y);

@@ -3,12 +3,14 @@
  *
  * A cycle's steps on coarser levels last a few microseconds each, most of which they wait for memory. So they
  * are a chain (FE_LAUNCH_CHAINED), from the finest level's restriction to its prolongation: a step by rows
- * reads its first blocks, which set-up has written, and then waits for the vectors. */
+ * reads its first blocks, which set-up has written, and then waits for the vectors. On the finest level the
+ * restriction and a sweep follow a product, which is any strategy's and lets nothing start before its last
+ * blocks end: they still begin while it ends. */
 #ifndef FE_BLOCK_ROWS_H
 #define FE_BLOCK_ROWS_H
 
 #include "common/backend/cuda.h"
-#include "common/multigrid/block_matrix.h"
+#include "common/multigrid/last_levels.h"
 
 enum { THREADS = 128, WARP = 32 };
 
@@ -196,5 +198,8 @@ fe_status fe_cuda_fine_restrict(fe_device *d, const fe_block_matrix *R, const fl
                                 const fe_first_sweep *given, float *coarse);
 fe_status fe_cuda_fine_prolong(fe_device *d, const fe_block_matrix *P, const float *coarse, float *x,
                                float *clear);
+fe_status fe_cuda_last_sweep(fe_device *d, const fe_block_matrix *A, const float *inverse, fe_sweep sweep,
+                             const float *b, const float *x, float *direction, float *out,
+                             const fe_last_levels *w, const float *M, int beside);
 
 #endif

@@ -131,6 +131,24 @@ static fe_status sweeps(const fe_multigrid *m, const fe_coarse_level *l, int fir
     return FE_OK;
 }
 
+/* The last two levels, behind the first sweep. */
+static fe_status last_levels(const fe_multigrid *m, const fe_coarse_level *l, float **x, float **y)
+{
+    const fe_block_ops *ops = fe_block_ops_of(m->device);
+    const int n = 2 * m->degree - 1;
+    for (int k = 0; k < n; k++) {
+        const int i = k < m->degree - 1 ? k + 1 : k - (m->degree - 1);
+        if (k > FE_BESIDE_SOLUTION && k < n - 1)
+            FE_TRY(sweep_coarse(m, l, i, *x, *y));
+        else
+            FE_TRY(ops->last_sweep(m->device, &l->A, l->inverse, l->sweep[i], l->b, *x, l->direction, *y,
+                                   &l->last, l[1].dense.single, k < n - 1 ? k : FE_BESIDE_CORRECTION));
+        float *const swap = *x;
+        *x = *y, *y = swap;
+    }
+    return FE_OK;
+}
+
 /* Begins with the level's right-hand side, and the first sweep where it has one. *x: the level's solution
  * with its ghosts, in one of its two vectors. */
 static fe_status coarse_cycle(fe_multigrid *m, int at, float **x)
@@ -144,6 +162,11 @@ static fe_status coarse_cycle(fe_multigrid *m, int at, float **x)
     FE_TRY(coarse_phase(m, level_phase(at)));
     if (l->dense.n) return ops->dense(d, &l->dense, l->b, l->x);
     if (!has_first_sweep(l)) FE_TRY(sweep_coarse(m, l, 0, NULL, from));
+    if (l->last.n) {
+        FE_TRY(last_levels(m, l, &from, &to));
+        *x = from;
+        return FE_OK;
+    }
     FE_TRY(sweeps(m, l, 1, &from, &to));
     if (at + 1 < m->n_coarse) {
         FE_TRY(refresh(m, l, from));
@@ -199,13 +222,6 @@ fe_fine_start fe_multigrid_start(const fe_multigrid *m)
     return (fe_fine_start){m->problem->view.n_owned, m->inverse, m->sweep[0], m->b, m->direction, m->x};
 }
 
-fe_status fe_multigrid_first(void *context, const double *r)
-{
-    const fe_multigrid *m = context;
-    const fe_fine_start start = fe_multigrid_start(m);
-    return fe_block_ops_of(m->device)->fine_start(m->device, &start, r);
-}
-
 fe_status fe_multigrid_rest(void *context, double *r, double *z)
 {
     fe_multigrid *m = context;
@@ -226,6 +242,8 @@ fe_status fe_multigrid_rest(void *context, double *r, double *z)
 
 fe_status fe_multigrid_apply(void *context, double *r, double *z)
 {
-    FE_TRY(fe_multigrid_first(context, r));
+    const fe_multigrid *m = context;
+    const fe_fine_start start = fe_multigrid_start(m);
+    FE_TRY(fe_block_ops_of(m->device)->fine_start(m->device, &start, r));
     return fe_multigrid_rest(context, r, z);
 }

@@ -24,11 +24,29 @@ static fe_status sum(const lanczos *l, int n, double *x)
     return l->comm ? fe_comm_sum(l->comm, l->m->device, n, x) : FE_OK;
 }
 
+/* From z, which becomes that of the next step. */
+static fe_status whole_step(const lanczos *l, double *from)
+{
+    fe_device *d = l->m->device;
+    const fe_lanczos_vectors v = {.n = l->n,
+                                  .block = l->level ? 6 : 3,
+                                  .inverse = l->level ? l->m->coarse[l->level - 1].inverse : l->m->inverse,
+                                  .r = l->r,
+                                  .z = l->z,
+                                  .w = l->w,
+                                  .s = l->s,
+                                  .clear = l->clears};
+    FE_TRY(fe_multigrid_level_product(l->m, l->level, l->z, l->w, l->exchanged));
+    return fe_krylov_steps_of(d)->lanczos_step(d, &v, from, from + FE_CG_SIZE);
+}
+
 static fe_status step(const lanczos *l, double *from)
 {
     fe_device *d = l->m->device;
     double *to = from + FE_CG_SIZE;
-    FE_TRY(fe_multigrid_level_inverse(l->m, l->level, l->r, l->z));
+    const int whole = !l->comm && fe_krylov_steps_of(d)->lanczos_step;
+    if (!whole || from == l->scalar) FE_TRY(fe_multigrid_level_inverse(l->m, l->level, l->r, l->z));
+    if (whole) return whole_step(l, from);
     FE_TRY(fe_multigrid_level_product(l->m, l->level, l->z, l->w, l->exchanged));
     FE_TRY(fe_krylov_steps_of(d)->lanczos_sums(d, l->n, l->r, l->z, l->w, from + FE_CG_GAMMA));
     FE_TRY(sum(l, 2, from + FE_CG_GAMMA));

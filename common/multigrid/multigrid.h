@@ -14,6 +14,7 @@
 
 #include "common/multigrid/block_matrix.h"
 #include "common/multigrid/elastic_rows.h"
+#include "common/multigrid/last_levels.h"
 #include "common/ranks/comm.h"
 #include "common/variant.h"
 
@@ -31,6 +32,7 @@ typedef struct fe_coarse_level {
     fe_sweep sweep[FE_MOST_SWEEPS];   /* [degree] */
     float *b, *x, *y, *r, *direction; /* [n][6]; y: sweeps go from x to y and back */
     fe_dense dense;                   /* [6 n][6 n] inverse, coarsest level only */
+    fe_last_levels last;              /* of the level above that one, on a device */
     double *gathered;                 /* [n][6] of a whole level below a shared one: its b, to sum up */
 } fe_coarse_level;
 
@@ -90,9 +92,8 @@ fe_status fe_multigrid_open(const fe_problem *problem, const fe_assembly *assemb
 /* z = M r, both [n_local][3]; zero at supports. An fe_operator's apply with an fe_multigrid as context. z's
  * ghosts are overwritten: ghosts of the cycle's own vectors are exchanged there. Only enqueues. */
 fe_status fe_multigrid_apply(void *context, double *r, double *z);
-/* Its first step by itself, as numbers and as a function, and the rest, which does not read r. */
+/* Its first step by itself, and the rest, which does not read r. */
 fe_fine_start fe_multigrid_start(const fe_multigrid *m);
-fe_status fe_multigrid_first(void *context, const double *r);
 fe_status fe_multigrid_rest(void *context, double *r, double *z);
 /* The cycle in double precision, with the same hierarchy: for systems where rounding makes the other one lose
  * its positivity. It takes longer. */

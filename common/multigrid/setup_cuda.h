@@ -178,6 +178,10 @@ fe_status fe_prolongator_cuda(fe_scratch *s, fe_setup *k, const fe_sparse *T);
 /* R = P^T, in scratch memory: with places in P's blocks, which are not copied. */
 fe_status fe_sparse_transpose_cuda(fe_scratch *s, const fe_sparse *P, fe_sparse *R);
 
+/* Q of the last two levels, l and the dense one, in memory that stays; m: the number of sweeps. */
+fe_status fe_last_levels_cuda(fe_scratch *s, const fe_multigrid *m, const fe_coarse_level *l,
+                              const fe_coarse_level *next, fe_last_levels *w);
+
 /* Rows of the problem's elastic matrix, zero at supports, which are in fixed [n_local][3]; and the sample. */
 fe_status fe_elastic_rows_cuda(fe_scratch *s, const fe_problem *p, const uint8_t *fixed, fe_sparse *A,
                                fe_sample *sample);

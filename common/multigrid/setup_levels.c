@@ -24,13 +24,13 @@ static size_t block_square(const fe_setup *k) { return (size_t)(k->block * k->bl
 static fe_status bound_spectrum(fe_setup *k, int coarser)
 {
     fe_multigrid *m = k->m;
-    double *memory = NULL;
-    fe_status status =
-        fe_device_allocate(k->d, fe_lanczos_numbers(k), sizeof *memory, "Lanczos' method", (void **)&memory);
+    fe_status status = FE_OK;
+    if (!k->lanczos) /* the finest level needs most */
+        status = fe_device_allocate(k->d, fe_lanczos_numbers(k), sizeof *k->lanczos, "Lanczos' method",
+                                    (void **)&k->lanczos);
     if (k->shared) status = fe_setup_agree(k, status, NULL);
-    if (status == FE_OK) status = fe_lanczos_bound(k, memory);
-    if (memory) k->d->ops->memory.release(k->d, memory);
     FE_TRY(status);
+    FE_TRY(fe_lanczos_bound(k, k->lanczos));
     m->report.lambda[k->level] = k->lambda;
     const int coarser_ratio = m->degree == 2 ? TWO_SWEEPS_RATIO : FOUR_SWEEPS_RATIO;
     fe_chebyshev_sweeps(k->lambda, coarser ? coarser_ratio : ALONE_RATIO, m->degree,
@@ -150,6 +150,18 @@ static fe_status finish_level(fe_setup *k)
     return FE_OK;
 }
 
+/* The coarsest level: its inverse, and what spares a cycle steps there. */
+static fe_status finish_dense(fe_setup *k)
+{
+    fe_multigrid *m = k->m;
+    fe_coarse_level *const dense = &m->coarse[k->level - 1], *const above = dense - 1;
+    FE_TRY(k->steps->keep_dense(k, &dense->dense, &m->report.condition, &m->report.singular));
+    const int suits =
+        k->level > 1 && !above->halo && dense->dense.single && fe_last_levels_suit(above->n, dense->n);
+    if (!suits || !k->steps->keep_last) return FE_OK;
+    return k->steps->keep_last(k, above, &above->last);
+}
+
 static fe_status build(fe_setup *k, int coarser, int n_fixed, const int *at)
 {
     fe_multigrid *m = k->m;
@@ -172,8 +184,7 @@ static fe_status build(fe_setup *k, int coarser, int n_fixed, const int *at)
         FE_TRY(step_down(k));
         count[1] += entries(k);
         if (!k->shared && k->n <= MOST_DENSE) {
-            FE_TRY(k->steps->keep_dense(k, &m->coarse[k->level - 1].dense, &m->report.condition,
-                                        &m->report.singular));
+            FE_TRY(finish_dense(k));
             fe_setup_part(k, "dense");
             break;
         }
@@ -216,8 +227,8 @@ static void release(fe_multigrid *m)
     for (int at = 0; at < FE_MOST_LEVELS; at++) {
         const fe_coarse_level *l = &m->coarse[at];
         const fe_block_matrix *matrices[] = {&l->A, &l->P, &l->R};
-        void *own[] = {l->inverse,      l->b,           l->x,       l->y, l->r, l->direction,
-                       l->dense.single, l->dense.exact, l->gathered};
+        void *own[] = {l->inverse,      l->b,           l->x,        l->y,           l->r, l->direction,
+                       l->dense.single, l->dense.exact, l->gathered, l->last.Q.count};
         for (int i = 0; i < 3; i++) {
             void *parts[] = {(void *)matrices[i]->first, (void *)matrices[i]->column,
                              (void *)matrices[i]->value};
@@ -245,10 +256,12 @@ static fe_status build_with(const fe_setup_steps *steps, fe_multigrid *m, int co
                   .block = 3,
                   .shared = m->comm->size > 1,
                   .threads = m->device->threads > 0 ? m->device->threads : 1};
+    m->device->untold = 1; /* set-up waits for many numbers */
     const fe_status status = fe_setup_agree(&k, build(&k, coarser, n_fixed, at), NULL);
+    m->device->untold = 0;
     fe_ghosts_close(&k);
-    void *own[] = {k.sums, k.ghost_memory};
-    for (int i = 0; i < 2; i++)
+    void *own[] = {k.sums, k.ghost_memory, k.lanczos};
+    for (int i = 0; i < 3; i++)
         if (own[i]) m->device->ops->memory.release(m->device, own[i]);
     steps->close(&k);
     fe_setup_part(&k, "return");

@@ -59,6 +59,7 @@ typedef struct fe_setup {
     double *sums;               /* on the device: what the ranks sum or agree on (rank_sums.h) */
     void *ghost_memory;         /* on the device: that of `ghosts`, of the largest level until now */
     size_t ghost_bytes;
+    double *lanczos;            /* [fe_lanczos_numbers of the finest level] on the device */
     double part_began; /* fe_setup_part */
 } fe_setup;
 
@@ -130,6 +131,8 @@ struct fe_setup_steps {
      * Where A has a null space, of a part that nothing holds, `singular` becomes 1 and both are those of its
      * range. */
     fe_status (*keep_dense)(fe_setup *k, fe_dense *kept, double *condition, int *singular);
+    /* Q of the dense level and the one above (last_levels.h); NULL: the cycle has all its steps */
+    fe_status (*keep_last)(fe_setup *k, const fe_coarse_level *l, fe_last_levels *last);
     const fe_rank_steps *ranks; /* rank_steps.h */
 };
 

@@ -515,6 +515,11 @@ static fe_status keep_dense(fe_setup *k, fe_dense *kept, double *condition, int 
     return FE_OK;
 }
 
+static fe_status keep_last(fe_setup *k, const fe_coarse_level *l, fe_last_levels *last)
+{
+    return fe_last_levels_cuda(scratch(k), k->m, l, l + 1, last);
+}
+
 extern "C" const fe_setup_steps fe_setup_cuda = {
     .open = open_cuda,
     .close = close_cuda,
@@ -529,5 +534,6 @@ extern "C" const fe_setup_steps fe_setup_cuda = {
     .keep_inverse = keep_inverse,
     .keep_six = keep_six,
     .keep_dense = keep_dense,
+    .keep_last = keep_last,
     .ranks = &fe_rank_steps_cuda,
 };

@@ -62,32 +62,69 @@ static fe_status loads(fe_solver *s, double *vector)
     return FE_OK;
 }
 
-/* Owned components of each reaction; and behind them, for each axis, of all supports. */
-static fe_status reactions(fe_solver *s, int *at)
+/* Lists of components that this rank owns, under way: that of group n from first[n] to first[n + 1]. */
+typedef struct groups {
+    int n, *first, *at;
+} groups;
+
+static void add_component(const fe_solver *s, int node, int c, groups *g)
+{
+    const int local = local_component(s, node, c);
+    if (local >= 0) g->at[g->first[g->n + 1]++] = local;
+}
+static void end_group(groups *g)
+{
+    g->n++;
+    g->first[g->n + 1] = g->first[g->n];
+}
+
+/* Of each reaction; and behind them, for each axis, of all supports. */
+static void list_reactions(const fe_solver *s, groups *g)
 {
     const fe_boundary *b = s->boundary;
-    for (int axis = 0; axis < 3; axis++) {
-        int n = 0;
-        for (int i = 0; i < b->n_fixed; i++) {
-            const int local = b->fixed[i] % 3 == axis ? local_component(s, b->fixed[i] / 3, axis) : -1;
-            if (local >= 0) at[n++] = local;
-        }
-        s->reactions.n[b->n_reaction + axis] = n;
-        FE_TRY(fe_device_upload(s->device, (size_t)n, sizeof *at, at, "reactions",
-                                (void **)&s->reactions.at[b->n_reaction + axis]));
+    for (int i = 0; i < b->n_reaction; i++, end_group(g))
+        for (int k = 0; k < b->reaction[i].n; k++)
+            add_component(s, b->reaction[i].node[k], b->reaction[i].component, g);
+    for (int axis = 0; axis < 3; axis++, end_group(g))
+        for (int i = 0; i < b->n_fixed; i++)
+            if (b->fixed[i] % 3 == axis) add_component(s, b->fixed[i] / 3, axis, g);
+}
+
+/* A component each. */
+static void list_probes(const fe_solver *s, groups *g)
+{
+    for (int i = 0; i < 3 * s->boundary->n_probe; i++, end_group(g))
+        add_component(s, s->boundary->probe[i / 3], i % 3, g);
+}
+
+/* At most n groups of n_at components together. */
+static fe_status upload_groups(fe_solver *s, size_t n, size_t n_at, void (*list)(const fe_solver *, groups *),
+                               const char *what, fe_groups *resident)
+{
+    groups g = {0};
+    fe_status status = fe_allocate(n + 2, sizeof *g.first, what, (void **)&g.first);
+    if (status == FE_OK) status = fe_allocate(n_at + 1, sizeof *g.at, what, (void **)&g.at);
+    if (status == FE_OK) {
+        list(s, &g);
+        resident->n = g.n;
+        status = fe_device_upload(s->device, (size_t)g.n + 1, sizeof *g.first, g.first, what,
+                                  (void **)&resident->first);
     }
-    for (int i = 0; i < s->boundary->n_reaction; i++) {
-        const fe_reaction *r = &s->boundary->reaction[i];
-        int n = 0;
-        for (int k = 0; k < r->n; k++) {
-            const int local = local_component(s, r->node[k], r->component);
-            if (local >= 0) at[n++] = local;
-        }
-        s->reactions.n[i] = n;
-        FE_TRY(fe_device_upload(s->device, (size_t)n, sizeof *at, at, "reactions",
-                                (void **)&s->reactions.at[i]));
-    }
-    return FE_OK;
+    if (status == FE_OK)
+        status = fe_device_upload(s->device, (size_t)g.first[g.n], sizeof *g.at, g.at, what,
+                                  (void **)&resident->at);
+    free(g.first), free(g.at);
+    return status;
+}
+
+static fe_status numbers_of_steps(fe_solver *s)
+{
+    const fe_boundary *b = s->boundary;
+    const size_t n_probe = 3 * (size_t)b->n_probe;
+    size_t n_at = (size_t)b->n_fixed;
+    for (int i = 0; i < b->n_reaction; i++) n_at += (size_t)b->reaction[i].n;
+    FE_TRY(upload_groups(s, (size_t)b->n_reaction + 3, n_at, list_reactions, "reactions", &s->reactions));
+    return upload_groups(s, n_probe, n_probe, list_probes, "probes", &s->probes);
 }
 
 static fe_status upload_with(fe_solver *s, int **at, double **value)
@@ -95,8 +132,7 @@ static fe_status upload_with(fe_solver *s, int **at, double **value)
     FE_ALLOCATE(*at, s->n_all, "supports");
     FE_ALLOCATE(*value, s->n_all, "supports");
     FE_TRY(supports(s, *at, *value));
-    FE_TRY(loads(s, *value));
-    return reactions(s, *at);
+    return loads(s, *value);
 }
 
 fe_status fe_solver_boundary(fe_solver *s)
@@ -110,9 +146,7 @@ fe_status fe_solver_boundary(fe_solver *s)
     FE_ALLOCATE(s->accepted.factor, b->n_path, "load factors");
     FE_ALLOCATE(s->accepted.change, b->n_path, "load factors");
     FE_ALLOCATE(s->load, b->n_path, "loads");
-    FE_ALLOCATE(s->reactions.at, b->n_reaction + 3, "reactions");
-    FE_ALLOCATE(s->reactions.n, b->n_reaction + 3, "reactions");
     const fe_status status = upload_with(s, &at, &value);
     free(at), free(value);
-    return status;
+    return status == FE_OK ? numbers_of_steps(s) : status;
 }

@@ -26,8 +26,8 @@ static fe_status find_mechanism(fe_solver *s, fe_newton *state, double *slope)
     double square;
     FE_TRY(d->ops->vector.add(d, s->n, s->displacement, -1.0, s->accepted.displacement, s->step));
     FE_TRY(d->ops->vector.put(d, s->supports.n, s->supports.at, 0.0, NULL, s->step));
-    FE_TRY(fe_products_add(s, &p, s->n, s->step, s->step, &square));
-    FE_TRY(fe_products_add(s, &p, s->n, s->residual, s->step, slope));
+    fe_products_add(&p, s->n, s->step, s->step, &square);
+    fe_products_add(&p, s->n, s->residual, s->step, slope);
     FE_TRY(fe_products_read(s, &p));
     state->step_norm = sqrt(square);
     return FE_OK;

@@ -24,28 +24,6 @@ fe_status fe_solver_support_forces(fe_solver *s, double *forces)
     return d->ops->vector.put(d, s->supports.n, s->supports.at, 1.0, s->step, forces);
 }
 
-/* Sums over many groups of supports travel together. */
-static fe_status sum_reactions(fe_solver *s, fe_step_result *record)
-{
-    enum { MOST = 64 /* that s->scalar holds */ };
-    fe_device *d = s->device;
-    const int n = s->boundary->n_reaction;
-    double sum[MOST];
-    FE_TRY(fe_solver_support_forces(s, s->scratch));
-    for (int first = 0; first < n + 3; first += MOST) {
-        const int m = n + 3 - first < MOST ? n + 3 - first : MOST;
-        for (int i = 0; i < m; i++)
-            FE_TRY(d->ops->vector.take_sum(d, s->reactions.n[first + i], s->reactions.at[first + i],
-                                           s->scratch, s->scalar + i));
-        FE_TRY(fe_comm_sum(s->comm, d, m, s->scalar));
-        FE_TRY(d->ops->memory.download(d, (size_t)m * sizeof *sum, s->scalar, sum));
-        FE_TRY(check_numbers(record, m, sum));
-        for (int i = first; i < first + m; i++)
-            *(i < n ? &record->reaction[i] : &record->total_reaction[i - n]) = sum[i - first];
-    }
-    return FE_OK;
-}
-
 /* What the increment has added to the plastic strain, and the estimated error of it. */
 static fe_status sum_flow(fe_solver *s, fe_step_result *record)
 {
@@ -58,45 +36,65 @@ static fe_status sum_flow(fe_solver *s, fe_step_result *record)
     return check_numbers(record, FE_N_FLOW, totals);
 }
 
-/* Probes, reactions, integrals of the state that was just accepted. `record` is rank 0's own. */
-static fe_status summarize(fe_solver *s, fe_step_result *record)
+/* The numbers of a step's summary, which come to the host in one read: integrals and extremes, and behind
+ * them the largest displacement, the square of its norm, reactions, supports in x, y, z, and probes. */
+enum { WIDTH = FE_N_SUM + FE_N_MAX, LARGEST = WIDTH, SQUARE, REACTIONS };
+
+size_t fe_solver_numbers(const fe_solver *s)
 {
-    enum { WIDTH = FE_N_SUM + FE_N_MAX };
-    fe_device *d = s->device;
-    double totals[WIDTH], square;
-    FE_TRY(fe_summary(&s->problem, s->displacement, s->output.counted, s->output.partial, s->scalar,
-                      s->output.fields, s->output.points));
-    FE_TRY(fe_comm_sum(s->comm, d, FE_N_SUM, s->scalar));
-    FE_TRY(d->ops->vector.largest(d, s->n, s->displacement, s->scalar + WIDTH));
-    FE_TRY(fe_comm_largest(s->comm, d, FE_N_MAX + 1, s->scalar + FE_N_SUM));
-    FE_TRY(d->ops->memory.download(d, sizeof totals, s->scalar, totals));
-    FE_TRY(d->ops->memory.download(d, sizeof(double), s->scalar + WIDTH, &record->max_abs_u));
-    record->max_peeq = totals[FE_N_SUM + FE_MAX_PEEQ], record->max_mises = totals[FE_N_SUM + FE_MAX_MISES];
-    record->max_gradient = totals[FE_N_SUM + FE_MAX_GRADIENT];
-    record->elastic_energy = totals[FE_SUM_ELASTIC_ENERGY], record->int_peeq = totals[FE_SUM_PEEQ];
-    record->plastic_work = s->plastic_work + totals[FE_SUM_PLASTIC_WORK];
-    if (totals[FE_SUM_PLASTIC_WORK] > 0.0) FE_TRY(sum_flow(s, record));
-    record->plastic_gp = (int64_t)(totals[FE_SUM_PLASTIC_POINTS] + 0.5);
-    FE_TRY(fe_solver_dot(s, s->displacement, s->displacement, &square));
-    record->norm_u = sqrt(square);
-    FE_TRY(check_numbers(record, WIDTH, totals));
-    FE_TRY(check_numbers(record, 2, (const double[]){square, record->max_abs_u}));
-    FE_TRY(fe_solver_contact_summarize(s, record));
-    return sum_reactions(s, record);
+    return REACTIONS + (size_t)s->boundary->n_reaction + 3 + 3 * (size_t)s->boundary->n_probe;
 }
 
-static fe_status read_probes(fe_solver *s, fe_step_result *record)
+/* Sums over the ranks, but for the extremes. */
+static fe_status enqueue_numbers(fe_solver *s)
 {
     fe_device *d = s->device;
-    for (int i = 0; i < s->boundary->n_probe; i++) {
-        const int local = s->share->local[s->boundary->probe[i]];
-        FE_TRY(d->ops->memory.zero(d, 3 * sizeof(double), s->scalar));
-        if (local >= 0 && local < s->share->n_owned)
-            FE_TRY(d->ops->vector.copy(d, 3, s->displacement + 3 * (size_t)local, s->scalar));
-        FE_TRY(fe_comm_sum(s->comm, d, 3, s->scalar));
-        FE_TRY(d->ops->memory.download(d, 3 * sizeof(double), s->scalar, record->probe[i]));
-    }
+    double *const number = s->scalar;
+    FE_TRY(fe_summary(&s->problem, s->displacement, s->output.counted, s->output.partial, number,
+                      s->output.fields, s->output.points));
+    FE_TRY(d->ops->vector.largest(d, s->n, s->displacement, number + LARGEST));
+    const fe_scalar_product square = {s->n, NULL, s->displacement, s->displacement};
+    FE_TRY(d->ops->vector.dots(d, 1, &square, number + SQUARE));
+    FE_TRY(d->ops->vector.take_sums(d, &s->reactions, s->internal, s->external, number + REACTIONS));
+    FE_TRY(
+        d->ops->vector.take_sums(d, &s->probes, s->displacement, NULL, number + REACTIONS + s->reactions.n));
+    FE_TRY(fe_comm_sum(s->comm, d, FE_N_SUM, number));
+    FE_TRY(fe_comm_largest(s->comm, d, FE_N_MAX + 1, number + FE_N_SUM));
+    return fe_comm_sum(s->comm, d, (int)fe_solver_numbers(s) - SQUARE, number + SQUARE);
+}
+
+static fe_status record_numbers(fe_solver *s, fe_step_result *record, int whole, const double *number)
+{
+    const int n = s->boundary->n_reaction;
+    const double *const reaction = number + REACTIONS, *const probe = reaction + n + 3;
+    record->max_abs_u = number[LARGEST], record->norm_u = sqrt(number[SQUARE]);
+    record->max_peeq = number[FE_N_SUM + FE_MAX_PEEQ], record->max_mises = number[FE_N_SUM + FE_MAX_MISES];
+    record->max_gradient = number[FE_N_SUM + FE_MAX_GRADIENT];
+    record->elastic_energy = number[FE_SUM_ELASTIC_ENERGY], record->int_peeq = number[FE_SUM_PEEQ];
+    record->plastic_work = s->plastic_work + number[FE_SUM_PLASTIC_WORK];
+    record->plastic_gp = (int64_t)(number[FE_SUM_PLASTIC_POINTS] + 0.5);
+    FE_TRY(check_numbers(record, REACTIONS + n + 3, number));
+    for (int i = 0; i < n + 3; i++)
+        *(i < n ? &record->reaction[i] : &record->total_reaction[i - n]) = reaction[i];
+    for (int i = 0; i < 3 * s->boundary->n_probe && whole; i++) record->probe[i / 3][i % 3] = probe[i];
     return FE_OK;
+}
+
+/* Reactions, integrals and, of a whole step, probes of the state that was just accepted. `record` is rank 0's
+ * own. */
+static fe_status summarize(fe_solver *s, fe_step_result *record, int whole)
+{
+    const size_t n = fe_solver_numbers(s);
+    double *number = NULL;
+    FE_TRY(enqueue_numbers(s));
+    FE_ALLOCATE(number, n, "summary");
+    fe_status status = s->device->ops->memory.download(s->device, n * sizeof *number, s->scalar, number);
+    const int flows = number[FE_SUM_PLASTIC_WORK] > 0.0;
+    if (status == FE_OK) status = record_numbers(s, record, whole, number);
+    free(number);
+    FE_TRY(status);
+    if (flows) FE_TRY(sum_flow(s, record));
+    return fe_solver_contact_summarize(s, record);
 }
 
 fe_status fe_solver_accept(fe_solver *s, const double *to)
@@ -154,7 +152,7 @@ static fe_status end_pieces(fe_status status, const pieces *p, fe_step_result *r
 
 static fe_status accept_piece(fe_solver *s, const double *to, fe_step_result *record)
 {
-    FE_TRY(summarize(s, record));
+    FE_TRY(summarize(s, record, 0));
     s->plastic_work = record->plastic_work;
     record->substeps++;
     return fe_solver_accept(s, to);
@@ -220,8 +218,7 @@ fe_status fe_solver_load_step(fe_solver *s, const double *to, fe_step_result *re
     FE_ALLOCATE(factors, 2 * (size_t)n_path, "load factors");
     fe_status status = advance(s, to, factors, factors + n_path, record, ending);
     free(factors);
-    if (status == FE_OK) status = summarize(s, record);
-    if (status == FE_OK) status = read_probes(s, record);
+    if (status == FE_OK) status = summarize(s, record, 1);
     if (status == FE_OK) warn_of_strains(s, record);
     if (status == FE_OK) warn_of_turns(s, record);
     s->plastic_work = record->plastic_work;

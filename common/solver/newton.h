@@ -22,16 +22,17 @@ typedef struct fe_newton {
     fe_ending ending; /* set by the messages below */
 } fe_newton;
 
-/* Scalar products that come to the host in one read. */
-enum { FE_MOST_PRODUCTS = 8 };
+/* Scalar products that come to the host in one read: the first n_enqueued are under way. */
 typedef struct fe_products {
-    int n;
+    int n, n_enqueued;
+    fe_scalar_product product[FE_MOST_PRODUCTS];
     double *to[FE_MOST_PRODUCTS];
 } fe_products;
-/* Enqueues x · y of n owned entries. */
-fe_status fe_products_add(fe_solver *s, fe_products *p, size_t n, const double *x, const double *y,
-                          double *to);
-/* Sums over the ranks, and brings to the host what was added. */
+/* x · y of n owned entries is to be made. */
+void fe_products_add(fe_products *p, size_t n, const double *x, const double *y, double *to);
+/* Enqueues what was added, before a vector changes. */
+fe_status fe_products_enqueue(fe_solver *s, fe_products *p);
+/* The same, sums over the ranks, and brings the products to the host. */
 fe_status fe_products_read(fe_solver *s, fe_products *p);
 
 /* Trial state and tangent at a displacement, whose ghosts are refreshed. */

@@ -3,16 +3,29 @@
 #include "common/solver/newton.h"
 #include "common/solver/solver_contact.h"
 
-fe_status fe_products_add(fe_solver *s, fe_products *p, size_t n, const double *x, const double *y,
-                          double *to)
+static void add(fe_products *p, fe_scalar_product product, double *to)
 {
-    p->to[p->n] = to;
-    return s->device->ops->vector.dot(s->device, n, x, y, s->scalar + p->n++);
+    p->product[p->n] = product;
+    p->to[p->n++] = to;
+}
+
+void fe_products_add(fe_products *p, size_t n, const double *x, const double *y, double *to)
+{
+    add(p, (fe_scalar_product){n, NULL, x, y}, to);
+}
+
+fe_status fe_products_enqueue(fe_solver *s, fe_products *p)
+{
+    const int before = p->n_enqueued;
+    p->n_enqueued = p->n;
+    if (before == p->n) return FE_OK;
+    return s->device->ops->vector.dots(s->device, p->n - before, p->product + before, s->scalar + before);
 }
 
 fe_status fe_products_read(fe_solver *s, fe_products *p)
 {
     double value[FE_MOST_PRODUCTS];
+    FE_TRY(fe_products_enqueue(s, p));
     FE_TRY(fe_comm_sum(s->comm, s->device, p->n, s->scalar));
     FE_TRY(s->device->ops->memory.download(s->device, (size_t)p->n * sizeof *value, s->scalar, value));
     for (int i = 0; i < p->n; i++) *p->to[i] = value[i];
@@ -22,14 +35,12 @@ fe_status fe_products_read(fe_solver *s, fe_products *p)
 /* Residual at a displacement, and what is asked of it, with the products that are there already. */
 static fe_status measure(fe_solver *s, fe_newton *state, double *displacement, fe_products *p, int slope)
 {
-    fe_device *d = s->device;
     double square, reactions, load = s->forces.load * s->forces.load;
     FE_TRY(fe_solver_residual(s, displacement, s->residual));
-    FE_TRY(fe_products_add(s, p, s->n, s->residual, s->residual, &square));
-    if (slope) FE_TRY(fe_products_add(s, p, s->n, s->residual, s->step, &state->trial_slope));
-    FE_TRY(d->ops->vector.take(d, s->supports.n, s->supports.at, s->internal, s->scratch));
-    FE_TRY(fe_products_add(s, p, (size_t)s->supports.n, s->scratch, s->scratch, &reactions));
-    if (s->forces.load == 0.0) FE_TRY(fe_products_add(s, p, s->n, s->external, s->external, &load));
+    fe_products_add(p, s->n, s->residual, s->residual, &square);
+    if (slope) fe_products_add(p, s->n, s->residual, s->step, &state->trial_slope);
+    add(p, (fe_scalar_product){(size_t)s->supports.n, s->supports.at, s->internal, s->internal}, &reactions);
+    if (s->forces.load == 0.0) fe_products_add(p, s->n, s->external, s->external, &load);
     FE_TRY(fe_products_read(s, p));
     state->trial_norm = sqrt(square);
     s->forces.load = sqrt(load);
@@ -48,8 +59,9 @@ fe_status fe_newton_try(fe_solver *s, fe_newton *state, double length, int first
     fe_products p = {0};
     double square = state->step_norm * state->step_norm;
     if (first) {
-        FE_TRY(fe_products_add(s, &p, s->n, s->residual, s->step, &state->initial_slope));
-        FE_TRY(fe_products_add(s, &p, s->n, s->step, s->step, &square));
+        fe_products_add(&p, s->n, s->residual, s->step, &state->initial_slope);
+        fe_products_add(&p, s->n, s->step, s->step, &square);
+        FE_TRY(fe_products_enqueue(s, &p));
     }
     FE_TRY(s->device->ops->vector.add(s->device, s->n, s->displacement, length, s->step, s->trial));
     FE_TRY(measure(s, state, s->trial, &p, 1));

@@ -109,7 +109,7 @@ static fe_status apply_mixed(void *context, double *direction, double *y)
 static void say_progress(fe_solver *s, const fe_krylov_result *so_far)
 {
     const double now = fe_seconds();
-    if (s->comm->rank || now < s->progress.last + s->progress.interval) return;
+    if (s->comm->rank || !(so_far->first > 0.0) || now < s->progress.last + s->progress.interval) return;
     s->progress.last = now, s->progress.interval *= 2.0;
     fprintf(
         stderr,
@@ -260,7 +260,6 @@ fe_status fe_solver_krylov(fe_solver *s, double *b, double *step, double toleran
     const fe_operator frozen = {.apply = fe_multigrid_apply,
                                 .context = &s->preconditioner.multigrid,
                                 .start = &start,
-                                .first = fe_multigrid_first,
                                 .rest = fe_multigrid_rest};
     const fe_operator *precondition = s->preconditioner.kind == FE_PRECONDITION_NONE           ? NULL
                                       : s->preconditioner.kind == FE_PRECONDITION_BLOCK_JACOBI ? &jacobi

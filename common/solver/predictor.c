@@ -49,12 +49,13 @@ static fe_status elastic_load(fe_solver *s, fe_newton *state, int move, double *
     fe_products p = {0};
     double square = 0.0, first;
     FE_TRY(fe_solver_residual(s, s->accepted.displacement, s->residual));
-    FE_TRY(fe_products_add(s, &p, s->n, s->residual, s->residual, &first));
+    fe_products_add(&p, s->n, s->residual, s->residual, &first);
     if (move) {
+        FE_TRY(fe_products_enqueue(s, &p));
         FE_TRY(d->ops->vector.add(d, s->n, s->displacement, -1.0, s->accepted.displacement, s->trial));
         FE_TRY(fe_solver_apply(s, s->trial, s->scratch));
         FE_TRY(d->ops->vector.axpy(d, s->n, -1.0, s->scratch, s->residual));
-        FE_TRY(fe_products_add(s, &p, s->n, s->residual, s->residual, &square));
+        fe_products_add(&p, s->n, s->residual, s->residual, &square);
     }
     FE_TRY(fe_products_read(s, &p));
     state->previous_norm = sqrt(first);

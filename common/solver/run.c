@@ -39,7 +39,8 @@ fe_status fe_solver_open_vectors(fe_solver *s)
         FE_TRY(fe_device_vector(s->device, n_local, "solution vector", vectors[i]));
     if (s->options->jacobian == FE_JACOBIAN_DIFFERENCE)
         FE_TRY(fe_device_vector(s->device, n_local, "solution vector", &s->difference.perturbed));
-    FE_TRY(fe_device_allocate(s->device, 64, sizeof(double), "scalars", (void **)&s->scalar));
+    const size_t n_scalar = fe_solver_numbers(s) > 64 ? fe_solver_numbers(s) : 64;
+    FE_TRY(fe_device_allocate(s->device, n_scalar, sizeof(double), "scalars", (void **)&s->scalar));
     FE_TRY(fe_device_allocate(s->device, 9 * (size_t)n_local, sizeof(double), "diagonal blocks",
                               (void **)&s->preconditioner.blocks));
     FE_TRY(fe_device_allocate(s->device, 6 * (size_t)s->share->n_owned, sizeof(float), "diagonal blocks",
@@ -326,7 +327,7 @@ static fe_status run_rank(void *context, fe_comm *comm, fe_device *device)
     fe_krylov_close(&s.krylov);
     fe_solver_contact_close(&s);
     free(s.supports.by_path), free(s.supports.moving), free(s.accepted.factor), free(s.accepted.change);
-    free(s.load), free(s.reactions.at), free(s.reactions.n), free(s.preconditioner.landing);
+    free(s.load), free(s.preconditioner.landing);
     fe_share_close(share);
     free(share);
     return status;

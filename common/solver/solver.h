@@ -41,11 +41,6 @@ typedef struct fe_supports {
     uint8_t *moving;   /* [n_path] supports whose displacement is not zero at any factor */
 } fe_supports;
 
-/* [n_reaction + 3] owned components of each reaction, resident; then of all supports in x, y, z */
-typedef struct fe_reactions {
-    int **at, *n;
-} fe_reactions;
-
 /* The end of the last accepted increment. */
 typedef struct fe_accepted {
     double *displacement, *increment; /* and what the increment added to it */
@@ -120,14 +115,15 @@ typedef struct fe_solver {
     int mesh_nodes, mesh_elements; /* of all ranks */
 
     fe_supports supports;
-    double **load; /* [n_path] resident nodal loads, NULL where none */
-    fe_reactions reactions;
+    double **load;       /* [n_path] resident nodal loads, NULL where none */
+    fe_groups reactions; /* [n_reaction + 3] owned components of each; then of all supports in x, y, z */
+    fe_groups probes;    /* [3 n_probe] */
     fe_contact contact;
 
     fe_accepted accepted;
     double *displacement; /* Newton's iterate */
     double *external, *internal, *residual, *step, *trial, *scratch;
-    double *scalar; /* [64] */
+    double *scalar; /* [64, or as many as a step's summary has] */
     int jacobian;   /* of the next linear solve */
     fe_difference difference;
     fe_mixed_products mixed;
@@ -147,8 +143,11 @@ typedef struct fe_solver {
 
 /* Resident vectors of the solution and what its steps need (run.c). */
 fe_status fe_solver_open_vectors(fe_solver *s);
-/* Resident lists of supports, loads and reactions (boundary_share.c). */
+/* Resident lists of supports, loads, reactions and probes (boundary_share.c). */
 fe_status fe_solver_boundary(fe_solver *s);
+
+/* Numbers of a step's summary. */
+size_t fe_solver_numbers(const fe_solver *s);
 
 /* FE_INTERRUPTED, with the load step, once a signal has come. */
 fe_status fe_solver_interrupted(const fe_solver *s);
