@@ -112,11 +112,11 @@ def faces(found: dict[Place, list[Cost]]) -> str:
     return " and ".join(f"{100 / side:.1f} %" for side in sides)
 
 
-def table_of(model: Model) -> tuple[list[str], list[list[str]]]:
-    """Of the largest size of each card: microseconds without contact, and what is added for each share."""
+def table_of(model: Model, backend: str) -> tuple[list[str], list[list[str]]]:
+    """Of the largest size of each card of a backend: microseconds without contact, and what is added for each share."""
     shares: dict[float, None] = {}
     lines = []
-    of_cards = {card: costs(model, card) for card in model.cards}
+    of_cards = {card: costs(model, card) for card in model.cards if card.backend == backend}
     for some in itertools.chain(*(found.values() for found in of_cards.values())):
         shares |= dict.fromkeys(cost.share for cost in some)
     for card, found in of_cards.items():

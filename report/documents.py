@@ -11,7 +11,7 @@
     <!-- figure: NAME -->           a figure of the report with its caption
     <!-- work -->                   modelled bytes and counted flop
     <!-- solved: FILE... -->        results of `solve` below results/
-    <!-- contact -->                what the pass over nodes in contact costs
+    <!-- contact: BACKEND -->       what the pass over nodes in contact costs
     <!-- validation -->             errors against the reference results
 
     python3 -m report.documents            rewrites them, and names the files that changed

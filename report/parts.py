@@ -97,11 +97,11 @@ def solved(pattern: str, up: str) -> list[str]:
                   "largest equivalent plastic strain, last step", "largest displacement"], lines, 5)
 
 
-def contact(_: str, up: str) -> list[str]:
+def contact(backend: str, up: str) -> list[str]:
     """What the pass over nodes in contact costs behind operations."""
-    head, lines = contact_.table_of(model())
+    head, lines = contact_.table_of(model(), backend)
     if not lines:
-        raise Fault("<!-- contact -->: no run has rows of operations with contact")
+        raise Fault(f"<!-- contact: {backend} -->: no run has such rows of operations with contact")
     return table(head, lines, 4, 1)
 
 

@@ -77,14 +77,14 @@ class Rows(unittest.TestCase):
                                                         ("jacvec_contact0.1", 0.9995e-4))
               for c, n in ((45, 292008), (99, 3000000))]
         self.use(c1=of)
-        head, _, *lines = parts.contact("", "")
+        head, _, *lines = parts.contact("cuda", "")
         self.assertIn("| residual, µs | 1 % | 10 % | jacvec, µs | 1 % | 10 % |", head)
         self.assertEqual(lines, ["| H200 | Hex8 | 3.00 M | `patch` |  |  |  | 100 | +2.0 | (-0.1) |  |  |  | c1 |"])
 
     def test_results_that_are_not_there_are_named(self):
         self.use(c1=small.plenty())
-        with self.assertRaisesRegex(Fault, "no run has rows of operations with contact"):
-            parts.contact("", "")
+        with self.assertRaisesRegex(Fault, "contact: cuda -->: no run has such rows"):
+            parts.contact("cuda", "")
         with self.assertRaisesRegex(Fault, "solved: m/none.json -->: no such file"):
             parts.solved("m/none.json", "")
         with self.assertRaisesRegex(Fault, "no run has a validation.csv"):
