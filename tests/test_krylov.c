@@ -1,6 +1,7 @@
 /* GMRES and CG on small dense systems against LAPACK, through the table of functions that solvers see. */
 #include "tests/dense.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Sizes, bases shorter than, as long as and longer than the system, with and without preconditioner. */

@@ -43,7 +43,6 @@ struct cuda_device {
     int n_event;
     int recording;             /* work goes into a graph */
     double unanswered;         /* when the wait began that the watcher ended; 0: none */
-    int joined;                /* work of the side stream has joined: the next chained kernel waits for all */
     int starts_early;          /* the device can start kernels early, */
     cudaLaunchAttribute early; /* with this (fe_cuda_early) */
     double *arrived;           /* [2] pinned */

@@ -42,9 +42,7 @@ extern "C" cudaLaunchConfig_t fe_cuda_early(fe_device *d, unsigned blocks, unsig
 
 extern "C" cudaLaunchConfig_t fe_cuda_chained(fe_device *d, int chained, unsigned blocks, unsigned threads)
 {
-    const bool early = chained && !self(d)->joined;
-    self(d)->joined = 0;
-    return launch_of(d, early, blocks, threads, 0);
+    return launch_of(d, chained, blocks, threads, 0);
 }
 
 /* Waits for an event, or where it is NULL for all enqueued work. With a watcher it polls, because kernels
@@ -156,7 +154,6 @@ extern "C" fe_status fe_cuda_side_end(fe_device *d)
 extern "C" fe_status fe_cuda_side_join(fe_device *d)
 {
     CUDA_TRY(cudaStreamWaitEvent(self(d)->stream, self(d)->ended, 0));
-    self(d)->joined = 1;
     return FE_OK;
 }
 

@@ -173,7 +173,7 @@ typedef struct piece {
     const fe_operator *A, *precondition;
     double *x; /* CG */
     int j;
-    const fe_krylov_result *so_far;
+    const fe_krylov_result *so_far; /* NULL: nothing is known yet */
 } piece;
 
 typedef struct fe_recordings {
@@ -234,7 +234,7 @@ static fe_status enqueue(const piece *p, int index, fe_status (*body)(const piec
 {
     fe_recordings *r = p->k->recordings;
     fe_device *d = p->k->device;
-    if (p->A->poll) FE_TRY(p->A->poll(p->A->context, p->so_far));
+    if (p->A->poll && p->so_far) FE_TRY(p->A->poll(p->A->context, p->so_far));
     if (!r || !p->A->version) return body(p);
     const int i = (p->A->version - 1) * r->n + index;
     if (r->piece[i].times++ == 0) return body(p);
@@ -482,6 +482,8 @@ static fe_status cg_iterate(piece *next, double tolerance, int max_iterations, f
     if (ahead && max_iterations > 0) FE_TRY(cg_enqueue(next));
     FE_TRY(read_square(k, 0, &square));
     cg_note_first(square, result);
+    next->so_far = result;
+    if (next->j > 0 && next->A->poll && !cg_ended(result)) FE_TRY(next->A->poll(next->A->context, result));
     const double target = tolerance * tolerance * square;
     progress so_far = {.least = result->first};
     while (result->iterations < max_iterations && !cg_ended(result)) {
@@ -501,7 +503,7 @@ static fe_status cg_iterate(piece *next, double tolerance, int max_iterations, f
 fe_status fe_cg(fe_krylov *k, const fe_operator *A, const fe_operator *precondition, double *b, double *x,
                 double tolerance, int max_iterations, fe_krylov_result *result)
 {
-    piece next = {k, A, precondition, x, 0, result};
+    piece next = {k, A, precondition, x, 0, NULL};
     *result = (fe_krylov_result){.loss = NAN};
     FE_TRY(cg_begin(k, precondition, b, x, tolerance));
     return cg_iterate(&next, tolerance, max_iterations, result);

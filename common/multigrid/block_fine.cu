@@ -38,25 +38,17 @@ __device__ void store_two(const float two[6], bool both, double *to)
         else
             to[c] = (double)two[c];
 }
-/* Their inverses; and y = inverse r of both. */
-typedef struct inverse_two {
-    float D[12];
-} inverse_two;
-__device__ inverse_two read_two(const float *inverse)
+/* y = inverse r of both. */
+__device__ void apply_two(const float *inverse, const float r[6], float y[6])
 {
-    inverse_two two;
+    float D[12];
 #pragma unroll
     for (int c = 0; c < 3; c++) {
         const float4 part = ((const float4 *)inverse)[c];
-        two.D[4 * c] = part.x, two.D[4 * c + 1] = part.y, two.D[4 * c + 2] = part.z,
-                  two.D[4 * c + 3] = part.w;
+        D[4 * c] = part.x, D[4 * c + 1] = part.y, D[4 * c + 2] = part.z, D[4 * c + 3] = part.w;
     }
-    return two;
-}
-__device__ void apply_two(const inverse_two &two, const float r[6], float y[6])
-{
-    fe_apply_six(two.D, r, y);
-    fe_apply_six(two.D + 6, r + 3, y + 3);
+    fe_apply_six(D, r, y);
+    fe_apply_six(D + 6, r + 3, y + 3);
 }
 
 /* A thread has two nodes. */
@@ -69,7 +61,7 @@ __global__ void __launch_bounds__(THREADS)
     const size_t at = 3 * (size_t)i;
     float r[6], y[6];
     load_two(exact_b + at, r);
-    apply_two(read_two(s.inverse + 2 * at), r, y);
+    apply_two(s.inverse + 2 * at, r, y);
 #pragma unroll
     for (int c = 0; c < 6; c++) y[c] *= s.sweep.new_factor;
     store_two(r, both, s.b + at);
@@ -89,14 +81,12 @@ __global__ void __launch_bounds__(THREADS)
     float r[6], product[6], y[6], step[6], here[6];
     const float zero[6] = {};
     load_two(b + at, r);
+    load_two(Ax + at, product);
     load_two(direction + at, step);
     load_two(x + at, here);
-    const inverse_two D = read_two(inverse + 2 * at);
-    fe_wait_for_earlier();
-    load_two(Ax + at, product);
 #pragma unroll
     for (int c = 0; c < 6; c++) r[c] -= product[c];
-    apply_two(D, r, y);
+    apply_two(inverse + 2 * at, r, y);
 #pragma unroll
     for (int c = 0; c < 6; c++) {
         step[c] = sweep.new_factor * y[c] + sweep.old_factor * step[c];
@@ -119,7 +109,7 @@ __global__ void __launch_bounds__(THREADS)
     if (i >= n) return;
     float own[6], out[6];
     load_two(x + 3 * (size_t)i, own);
-    apply_two(read_two(inverse + 6 * (size_t)i), own, out);
+    apply_two(inverse + 6 * (size_t)i, own, out);
     store_two(out, i + 1 < n, y + 3 * (size_t)i);
 }
 
@@ -131,21 +121,25 @@ __global__ void __launch_bounds__(THREADS)
     if (i < n) r[i] = b[i] - Ax[i];
 }
 
-/* The numbers of r - Ax for a block's column. Ax may be NULL. */
-__device__ void read_residual(const float *r, const float *Ax, factors<6, 3> *f)
+/* Block k of R, and the numbers of r - Ax for its column. Ax may be NULL. */
+__device__ factors<6, 3> read_restriction(const fe_block_matrix &R, int k, const float *__restrict__ r,
+                                          const float *__restrict__ Ax)
 {
-    read_numbers(r, f);
+    factors<6, 3> f;
+    read_block(R, k, &f);
+    read_numbers(r, &f);
     if (Ax) {
 #pragma unroll
-        for (int c = 0; c < 3; c++) f->x[c] -= Ax[3 * (size_t)f->column + c];
+        for (int c = 0; c < 3; c++) f.x[c] -= Ax[3 * (size_t)f.column + c];
     }
+    return f;
 }
 
 /* Rows of R are long, so two blocks are on their way at a time. */
 template <int WARPS>
 __global__ void __launch_bounds__(THREADS)
-    block_fine_restrict(fe_block_matrix R, const float *r, const float *Ax, fe_first_sweep first,
-                        float *coarse)
+    block_fine_restrict(fe_block_matrix R, const float *__restrict__ r, const float *__restrict__ Ax,
+                        fe_first_sweep first, float *__restrict__ coarse)
 {
     bool owner;
     const int i = team_row<WARP * WARPS>(R.n_row, &owner), lane = threadIdx.x % WARP,
@@ -156,21 +150,12 @@ __global__ void __launch_bounds__(THREADS)
     int k = R.first[i] + lane + WARP * warp;
     const inverse_row inverse = read_inverse(first.inverse, at, first.x && stores);
     float sum[6] = {};
-    factors<6, 3> one, two;
-    if (k < end) read_block(R, k, &one);
-    if (k + step < end) read_block(R, k + step, &two);
     fe_let_next_start();
-    fe_wait_for_earlier();
-    while (k < end) {
-        const bool both = k + step < end;
-        read_residual(r, Ax, &one);
-        if (both) read_residual(r, Ax, &two);
-        multiply(one, sum);
-        if (both) multiply(two, sum);
-        k += 2 * step;
-        if (k < end) read_block(R, k, &one);
-        if (k + step < end) read_block(R, k + step, &two);
+    for (; k + step < end; k += 2 * step) {
+        const factors<6, 3> one = read_restriction(R, k, r, Ax), two = read_restriction(R, k + step, r, Ax);
+        multiply(one, sum), multiply(two, sum);
     }
+    if (k < end) multiply(read_restriction(R, k, r, Ax), sum);
     add_lanes<6, WARP>(sum);
     const float own = add_warps<WARPS>(entry_of<6>(sum, lane));
     if (stores) coarse[at] = own;
@@ -204,8 +189,7 @@ fe_status fe_cuda_fine_start(fe_device *d, const fe_fine_start *start, const dou
 fe_status fe_cuda_fine_sweep(fe_device *d, int n, const float *inverse, fe_sweep sweep, const float *b,
                              const float *Ax, float *direction, float *x, float *clear, double *out)
 {
-    FE_LAUNCH_CHAINED(d, 1, (size_t)(n + 1) / 2, THREADS, block_fine_sweep, n, inverse, sweep, b, Ax,
-                      direction, x, clear, out);
+    FE_LAUNCH(d, (n + 1) / 2, THREADS, block_fine_sweep, n, inverse, sweep, b, Ax, direction, x, clear, out);
     return FE_OK;
 }
 
@@ -227,10 +211,9 @@ fe_status fe_cuda_fine_restrict(fe_device *d, const fe_block_matrix *R, const fl
     const size_t n = (size_t)R->n_row;
     const fe_first_sweep first = given ? *given : fe_first_sweep{};
     if (n < FEW_ROWS)
-        FE_LAUNCH_CHAINED(d, 1, THREADS * n, THREADS, block_fine_restrict<MANY_WARPS>, *R, r, Ax, first,
-                          coarse);
+        FE_LAUNCH(d, THREADS * n, THREADS, block_fine_restrict<MANY_WARPS>, *R, r, Ax, first, coarse);
     else
-        FE_LAUNCH_CHAINED(d, 1, WARP * n, THREADS, block_fine_restrict<1>, *R, r, Ax, first, coarse);
+        FE_LAUNCH(d, WARP * n, THREADS, block_fine_restrict<1>, *R, r, Ax, first, coarse);
     return FE_OK;
 }
 

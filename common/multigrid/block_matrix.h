@@ -12,8 +12,7 @@
  *     direction = old direction + new D^-1 (b - A x)      x += direction
  *
  * with numbers `old` and `new` of the Chebyshev recurrence, and D the diagonal blocks. Sums have a fixed
- * order. Calls only enqueue. On the device some steps are chained (cuda.h): sweeps with an x, those of the
- * finest level behind a product, residuals,
+ * order. Calls only enqueue. On the device some steps are chained (cuda.h): sweeps with an x, residuals,
  * restrictions and added products of coarser levels, dense products, and the finest level's prolongation.
  * They may read their matrix and D^-1 before the kernels ahead have ended, so both are complete before the
  * last kernel ahead that is not chained. */

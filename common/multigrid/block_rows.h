@@ -3,9 +3,7 @@
  *
  * A cycle's steps on coarser levels last a few microseconds each, most of which they wait for memory. So they
  * are a chain (FE_LAUNCH_CHAINED), from the finest level's restriction to its prolongation: a step by rows
- * reads its first blocks, which set-up has written, and then waits for the vectors. On the finest level the
- * restriction and a sweep follow a product, which is any strategy's and lets nothing start before its last
- * blocks end: they still begin while it ends. */
+ * reads its first blocks, which set-up has written, and then waits for the vectors. */
 #ifndef FE_BLOCK_ROWS_H
 #define FE_BLOCK_ROWS_H
 

@@ -10,45 +10,35 @@ __global__ void keep_diagonal(int n, const double *M, double *diagonal, int *poo
     if (i == 0) *poor = 0;
 }
 
-/* A block of `width` rows and columns from k on, in shared memory, with rows of the identity beyond; and what
- * is left of it while it is inverted. */
-typedef double square[WIDTH][WIDTH + 1];
-
-/* inverse [WIDTH][WIDTH] of A[0], by all threads of a block, of which each has a few numbers of a row. A step
- * reads one square and writes the other. */
-static __device__ void invert_square(square A[2], int k, int width, const double *diagonal, double *inverse,
-                                     int *poor)
+/* inverse [WIDTH][WIDTH] of the block of `width` rows and columns from k on: one block of threads, of which
+ * each has a few numbers of a row. */
+__global__ void __launch_bounds__(THREADS)
+    invert_block(int n, int k, int width, const double *M, const double *diagonal, double *inverse, int *poor)
 {
     enum { EACH = WIDTH / TALL };
+    __shared__ double A[WIDTH][WIDTH + 1];
     const int i = threadIdx.x % WIDTH, first = threadIdx.x / WIDTH * EACH;
+    for (int t = threadIdx.x; t < WIDTH * WIDTH; t += THREADS) {
+        const int r = t / WIDTH, c = t % WIDTH;
+        A[r][c] = r < width && c < width ? M[(size_t)(k + r) * n + k + c] : r == c ? 1.0 : 0.0;
+    }
     for (int p = 0; p < WIDTH; p++) {
-        const square &from = A[p % 2];
-        square &to = A[1 - p % 2];
+        double value[EACH];
         __syncthreads();
-        const double pivot = from[p][p], over = 1.0 / pivot, own = from[i][p] * over;
+        const double pivot = A[p][p], over = 1.0 / pivot, own = A[i][p] * over;
 #pragma unroll
         for (int e = 0; e < EACH; e++) {
             const int j = first + e;
-            const double row = from[p][j];
-            to[i][j] = i == p ? (j == p ? over : row * over) : j == p ? -own : from[i][j] - own * row;
+            const double row = A[p][j];
+            value[e] = i == p ? (j == p ? over : row * over) : j == p ? -own : A[i][j] - own * row;
         }
         if (threadIdx.x == 0 && p < width && !(pivot > 1e-12 * diagonal[k + p])) *poor = 1;
+        __syncthreads();
+#pragma unroll
+        for (int e = 0; e < EACH; e++) A[i][first + e] = value[e];
     }
     __syncthreads();
-    for (int t = threadIdx.x; t < WIDTH * WIDTH; t += THREADS)
-        inverse[t] = A[WIDTH % 2][t / WIDTH][t % WIDTH];
-}
-
-/* That of the first block. */
-__global__ void __launch_bounds__(THREADS)
-    invert_first(int n, int width, const double *M, const double *diagonal, double *inverse, int *poor)
-{
-    __shared__ square A[2];
-    for (int t = threadIdx.x; t < WIDTH * WIDTH; t += THREADS) {
-        const int r = t / WIDTH, c = t % WIDTH;
-        A[0][r][c] = r < width && c < width ? M[(size_t)r * n + c] : r == c ? 1.0 : 0.0;
-    }
-    invert_square(A, 0, width, diagonal, inverse, poor);
+    for (int t = threadIdx.x; t < WIDTH * WIDTH; t += THREADS) inverse[t] = A[t / WIDTH][t % WIDTH];
 }
 
 /* What the update M -= column × row needs so that it eliminates the block: row [WIDTH][n] = inverse times M's
@@ -75,18 +65,13 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* M -= column × row; M's rows and columns of the block count as zero. The block of threads that has the next
- * block to be eliminated, the first of all, inverts that at once. */
+/* M -= column × row; M's rows and columns of the block count as zero. */
 __global__ void __launch_bounds__(THREADS)
-    update(int n, int k, int width, const double *row, const double *column, double *M,
-           const double *diagonal, double *inverse, int *poor)
+    update(int n, int k, int width, const double *row, const double *column, double *M)
 {
     __shared__ double r[WIDTH][WIDTH], c[WIDTH][WIDTH];
-    __shared__ square A[2];
-    const int next = k + WIDTH, at = next / WIDTH, x = blockIdx.x, y = blockIdx.y;
-    const bool first = x == 0 && y == 0, inverts = first && next < n, other = x == at && y == at;
     const int lane = threadIdx.x % WIDTH, tall = threadIdx.x / WIDTH;
-    const int j = (inverts ? at : other ? 0 : x) * WIDTH + lane, top = (inverts ? at : other ? 0 : y) * WIDTH;
+    const int j = blockIdx.x * WIDTH + lane, top = blockIdx.y * WIDTH;
     for (int p = tall; p < WIDTH; p += TALL) {
         r[p][lane] = p < width && j < n ? row[(size_t)p * n + j] : 0.0;
         c[p][lane] = p < width && top + lane < n ? column[(size_t)p * n + top + lane] : 0.0;
@@ -94,18 +79,14 @@ __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     for (int a = tall; a < WIDTH; a += TALL) {
         const int i = top + a;
-        if (inverts) A[0][a][lane] = a == lane ? 1.0 : 0.0;
         if (i >= n || j >= n) continue;
         double sum = 0.0;
 #pragma unroll
         for (int p = 0; p < WIDTH; p++) sum += c[p][a] * r[p][lane];
         const bool eliminated = (i >= k && i < k + width) || (j >= k && j < k + width);
         double *const entry = M + (size_t)i * n + j;
-        const double value = (eliminated ? 0.0 : *entry) - sum;
-        *entry = value;
-        if (inverts) A[0][a][lane] = value;
+        *entry = (eliminated ? 0.0 : *entry) - sum;
     }
-    if (inverts) invert_square(A, next, min((int)WIDTH, n - next), diagonal, inverse, poor);
 }
 
 fe_status fe_cuda_invert(fe_device *d, int n, double *M, double *work, int *poor)
@@ -115,12 +96,11 @@ fe_status fe_cuda_invert(fe_device *d, int n, double *M, double *work, int *poor
     int *found = (int *)(inverse + WIDTH * WIDTH);
     const dim3 tiles(fe_grid((size_t)n, WIDTH), fe_grid((size_t)n, WIDTH));
     FE_LAUNCH(d, n, THREADS, keep_diagonal, n, M, diagonal, found);
-    FE_LAUNCH(d, THREADS, THREADS, invert_first, n, n < WIDTH ? n : WIDTH, M, diagonal, inverse, found);
     for (int k = 0; k < n; k += WIDTH) {
         const int width = n - k < WIDTH ? n - k : WIDTH;
+        FE_LAUNCH(d, THREADS, THREADS, invert_block, n, k, width, M, diagonal, inverse, found);
         FE_LAUNCH(d, tiles.x * (size_t)THREADS, THREADS, take_panels, n, k, width, inverse, M, row, column);
-        update<<<tiles, THREADS, 0, fe_cuda_stream(d)>>>(n, k, width, row, column, M, diagonal, inverse,
-                                                         found);
+        update<<<tiles, THREADS, 0, fe_cuda_stream(d)>>>(n, k, width, row, column, M);
         CUDA_TRY(cudaGetLastError());
     }
     return d->ops->memory.download(d, sizeof *poor, found, poor);

@@ -109,7 +109,7 @@ static fe_status apply_mixed(void *context, double *direction, double *y)
 static void say_progress(fe_solver *s, const fe_krylov_result *so_far)
 {
     const double now = fe_seconds();
-    if (s->comm->rank || !(so_far->first > 0.0) || now < s->progress.last + s->progress.interval) return;
+    if (s->comm->rank || now < s->progress.last + s->progress.interval) return;
     s->progress.last = now, s->progress.interval *= 2.0;
     fprintf(
         stderr,
