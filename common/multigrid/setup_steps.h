@@ -59,7 +59,7 @@ typedef struct fe_setup {
     double *sums;               /* on the device: what the ranks sum or agree on (rank_sums.h) */
     void *ghost_memory;         /* on the device: that of `ghosts`, of the largest level until now */
     size_t ghost_bytes;
-    double *lanczos;            /* [fe_lanczos_numbers of the finest level] on the device */
+    double *lanczos;   /* [fe_lanczos_numbers of the finest level] on the device */
     double part_began; /* fe_setup_part */
 } fe_setup;
 
