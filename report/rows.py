@@ -186,10 +186,11 @@ def anywhere(row: Row, loose: Iterable[str] = ()) -> tuple[Value, ...]:
 
 
 def by_point(rows: Iterable[Row]) -> dict[tuple[Value, ...], list[Row]]:
-    """Rows of each point, in their order: one for each process that measured it."""
+    """Rows of each point, in their order: one for each process that measured it. Threads of the host beside a GPU may
+    differ: a program on one of several cards has a part of the cores."""
     points: dict[tuple[Value, ...], list[Row]] = {}
     for row in rows:
-        points.setdefault(point_of(row), []).append(row)
+        points.setdefault(anywhere(row), []).append(row)
     return points
 
 

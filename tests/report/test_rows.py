@@ -103,6 +103,13 @@ class Reading(unittest.TestCase):
         smooth = ROW.replace("random", "smooth")
         self.assertEqual(len(rows.by_point(self.read(f"{HEADER}\n{ROW}\n{other}\n{smooth}\n"))), 3)
         self.refused(f"{HEADER}\n{ROW.replace('random', 'rough')}\n", "line 2", "operand 'rough'")
+
+    def test_threads_beside_a_gpu_make_no_point(self):
+        for backend, points in (("host", 2), ("cuda", 1)):
+            own = ROW.replace(",host,", f",{backend},")
+            other = own.replace('",1,2,patch', '",1,16,patch').replace(",burst,2,", ",burst,3,")
+            with self.subTest(backend=backend):
+                self.assertEqual(len(rows.by_point(self.read(f"{HEADER}\n{own}\n{other}\n"))), points)
         self.refused(f"{HEADER}\n{ROW.replace('burst', 'hot')}\n", "line 2", "condition 'hot'")
         self.refused(f"{HEADER}\n{ROW.replace(',2,,ok', ',2,loud,ok')}\n", "line 2", "noise 'loud'")
 
