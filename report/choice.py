@@ -17,8 +17,8 @@ Known = Mapping[str, tuple[Claim, Sequence[Verdict]]]
 
 def largest(known: Known, name: str, machine: str, element: str, box: bool,
             operation: str = "jacvec") -> Decided | None:
-    """Of a claim the point of products with tangents (of 21 numbers: jacvec_full) on the largest mesh of a kind; of several there, as where the claim
-    has several matrices, the one with the least ratio: the strongest."""
+    """Of a claim the point of products with tangents (of 21 numbers: jacvec_full) on the largest mesh of a kind; of
+    several there, as where the claim has several matrices, the one with the least ratio: the strongest."""
     verdicts = known[name][1] if name in known else ()
     points = [p for v in verdicts if v.machine == machine for p in v.points
               if p.where["element"] == element and p.where["operation"] == operation

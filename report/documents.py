@@ -25,7 +25,7 @@ from __future__ import annotations
 import pathlib
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from report import choice, claims, model, parts, predict, predict_solves, rows, sources, strategies, words
 from report.claim import Claim, hardware, read_claims
@@ -135,6 +135,10 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
     """A document with its parts anew. Fault where one names no claim."""
     known = {claim.name: (claim, verdicts) for claim, verdicts in decided}
     up = "../" * (len(path.parts) - 1)
+    made: dict[str, Callable[[], list[str]]] = {
+        "choice": lambda: choice.table(known), "predictions": predictions, "predicted solves": predicted_solves,
+        "strategies": strategies.side_by_side, "experiments": readers.table,
+        "commands of claims": lambda: commands([claim for claim, _ in decided])}
 
     def claimed(names: str, brief: bool) -> list[str]:
         lines: list[str] = []
@@ -152,9 +156,7 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
             brief = kind == "headline"
             lines = claimed(" ".join(c.name for c, _ in decided if c.headline) if brief else words, brief)
         else:
-            lines = (choice.table(known) if kind == "choice" else predictions() if kind == "predictions"
-                     else predicted_solves() if kind == "predicted solves"
-                     else strategies.side_by_side() if kind == "strategies" else readers.table() if kind == "experiments" else commands([claim for claim, _ in decided]))
+            lines = made[kind]()
         return match[1] + "\n".join(lines) + "\n" + match[4]
 
     return BLOCK.sub(part, text)

@@ -34,7 +34,7 @@ def columns_of(point: points.Point) -> rows.Row:
     if point.program in OPERATIONS:
         known["operation"] = OPERATIONS[point.program]
     if isinstance(point, points.Kernels):
-        specials = point.special.split("+")
+        specials = point.words()
         known |= {"condition": next((s for s in ("sustained", "cold") if s in specials), "burst"),
                   "operand": "smooth" if "smooth" in specials else "random"}
         known |= {"order": point.order, "plastic": float(point.plastic), "plastic_pattern": point.pattern,

@@ -45,7 +45,7 @@ size_t fe_solver_numbers(const fe_solver *s)
     return REACTIONS + (size_t)s->boundary->n_reaction + 3 + 3 * (size_t)s->boundary->n_probe;
 }
 
-/* Sums over the ranks, but for the extremes. */
+/* Summed over the ranks; of extremes the largest is taken. */
 static fe_status enqueue_numbers(fe_solver *s)
 {
     fe_device *d = s->device;

@@ -16,27 +16,31 @@ static fe_status apply(fe_solver *s, fe_forces forces, int phase, double *displa
     return fe_apply(&s->problem, s->assembly, s->work, s->comm, forces, phase, displacement, y);
 }
 
-/* The strategy's table that linear solves take their products from, and its work. */
-static const fe_assembly *of_products(const fe_solver *s, void **work)
+/* The strategy's table that linear solves take their products from. */
+static const fe_assembly *of_solves(const fe_solver *s)
 {
-    *work = s->mixed.assembly ? s->mixed.work : s->work;
     return s->mixed.assembly ? s->mixed.assembly : s->assembly;
 }
 
-/* jacvec for a y that is clear; supports are left to the caller. */
+/* jacvec of one of the two tables, y cleared by the caller or not; supports are left to the caller. */
+static fe_status multiply(fe_solver *s, const fe_assembly *a, int cleared, double *direction, double *y)
+{
+    void *const work = a == s->mixed.assembly ? s->mixed.work : s->work;
+    s->moved.evaluations[FE_PHASE_JACVEC]++;
+    FE_TRY((cleared ? fe_apply_cleared : fe_apply)(&s->problem, a, work, s->comm, a->jacvec, FE_PHASE_JACVEC,
+                                                   direction, y));
+    return fe_solver_contact_product(s, direction, y);
+}
+
 static fe_status add_product(void *context, double *direction, double *y)
 {
     fe_solver *s = context;
-    void *work;
-    const fe_assembly *a = of_products(s, &work);
-    s->moved.evaluations[FE_PHASE_JACVEC]++;
-    FE_TRY(fe_apply_cleared(&s->problem, a, work, s->comm, a->jacvec, FE_PHASE_JACVEC, direction, y));
-    return fe_solver_contact_product(s, direction, y);
+    return multiply(s, of_solves(s), 1, direction, y);
 }
 /* A strategy that stores its result does not need it, and a difference is another product. */
 static int wants_clear(const fe_solver *s)
 {
-    return s->jacobian != FE_JACOBIAN_DIFFERENCE && !(s->assembly->traits & FE_STORES);
+    return s->jacobian != FE_JACOBIAN_DIFFERENCE && !(of_solves(s)->traits & FE_STORES);
 }
 
 fe_status fe_solver_dot(fe_solver *s, const double *x, const double *y, double *out)
@@ -84,12 +88,10 @@ static fe_status apply_difference(fe_solver *s, double *direction, double *y)
 fe_status fe_solver_apply(void *context, double *direction, double *y)
 {
     fe_solver *s = context;
-    if (s->jacobian == FE_JACOBIAN_DIFFERENCE) {
+    if (s->jacobian == FE_JACOBIAN_DIFFERENCE)
         FE_TRY(apply_difference(s, direction, y));
-    } else {
-        FE_TRY(apply(s, s->assembly->jacvec, FE_PHASE_JACVEC, direction, y));
-        FE_TRY(fe_solver_contact_product(s, direction, y));
-    }
+    else
+        FE_TRY(multiply(s, s->assembly, 0, direction, y));
     return mask(s, y);
 }
 
@@ -97,11 +99,7 @@ fe_status fe_solver_apply(void *context, double *direction, double *y)
 static fe_status apply_mixed(void *context, double *direction, double *y)
 {
     fe_solver *s = context;
-    void *work;
-    const fe_assembly *a = of_products(s, &work);
-    s->moved.evaluations[FE_PHASE_JACVEC]++;
-    FE_TRY(fe_apply(&s->problem, a, work, s->comm, a->jacvec, FE_PHASE_JACVEC, direction, y));
-    FE_TRY(fe_solver_contact_product(s, direction, y));
+    FE_TRY(multiply(s, s->mixed.assembly, 0, direction, y));
     return mask(s, y);
 }
 
@@ -206,12 +204,17 @@ fe_status fe_solver_open_preconditioner(fe_solver *s)
     return fits ? FE_OK : fe_fail(FE_FAILED, "--precondition direct: not possible here");
 }
 
-/* Recordings contain the one before, and a direct solver waits for the host. */
+fe_status fe_solver_record(fe_solver *s)
+{
+    return fe_krylov_record(&s->krylov, s->records && s->preconditioner.kind != FE_PRECONDITION_DIRECT);
+}
+
+/* Recordings contain the preconditioner before. */
 static fe_status take_over(fe_solver *s, int precondition, const char *name, const char **better)
 {
     s->preconditioner.kind = precondition;
     *better = name;
-    return fe_krylov_record(&s->krylov, s->records && precondition != FE_PRECONDITION_DIRECT);
+    return fe_solver_record(s);
 }
 
 fe_status fe_solver_take_cg(fe_solver *s)
@@ -219,7 +222,7 @@ fe_status fe_solver_take_cg(fe_solver *s)
     fe_krylov_close(&s->krylov);
     FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->n_all, 0, s->options->orthogonalization,
                           s->options->basis, &s->krylov));
-    return fe_krylov_record(&s->krylov, s->records && s->preconditioner.kind != FE_PRECONDITION_DIRECT);
+    return fe_solver_record(s);
 }
 
 fe_status fe_solver_better_preconditioner(fe_solver *s, const char **better)

@@ -11,7 +11,7 @@
 static const double mixed_reach = 1e-5;
 /* Of the tolerance: the cycle's own residual is not quite that of the sum. */
 static const double slack = 0.9;
-/* A cycle that leaves more than this of its residual is none: doubles take over. */
+/* A cycle that leaves more than this share of its residual makes no progress: doubles take over. */
 static const double least_progress = 0.5;
 
 fe_status fe_solver_open_products(fe_solver *s)
@@ -32,7 +32,7 @@ static fe_status take_doubles(fe_solver *s, const char *why)
                 "from here on they are in double precision\n",
                 s->progress.load_step, why);
     s->mixed.assembly = NULL;
-    return fe_krylov_record(&s->krylov, s->records && s->preconditioner.kind != FE_PRECONDITION_DIRECT);
+    return fe_solver_record(s);
 }
 
 /* step += correction, and the residual of that. */

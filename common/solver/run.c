@@ -104,7 +104,7 @@ static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *shar
                           o->orthogonalization, o->basis, &s->krylov));
     s->krylov.measures = s->benchmark.measure_orthogonality;
     s->records = o->graphs != FE_GRAPHS_OFF;
-    FE_TRY(fe_krylov_record(&s->krylov, s->records && s->preconditioner.kind != FE_PRECONDITION_DIRECT));
+    FE_TRY(fe_solver_record(s));
     return fe_anderson_open(s, o->anderson);
 }
 

@@ -164,6 +164,8 @@ fe_status fe_solver_open_preconditioner(fe_solver *s);
 /* After a linear solve has failed: multigrid takes over, and after that a sparse direct solver. *better: what
  * is in use from now on, for a message; NULL: nothing is left. */
 fe_status fe_solver_better_preconditioner(fe_solver *s, const char **better);
+/* Records iterations anew, where they are recorded: a direct solver waits for the host. */
+fe_status fe_solver_record(fe_solver *s);
 /* Conjugate gradients take over from GMRES for the rest of the run. */
 fe_status fe_solver_take_cg(fe_solver *s);
 /* Sets up the products of linear solves where they are not those in double precision. */
