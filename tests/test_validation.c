@@ -1,4 +1,5 @@
-/* Every validation problem, on its meshes, with every variant and backend, against the reference results.
+/* Every validation problem, on its meshes, with every variant and backend, and on 2 and 4 GPUs by each
+ * transport, against the reference results.
  *
  * An argument selects tests by name ("strip*"). Where FE_VALIDATION_TABLE names a file, each run leaves a row
  * of validation.csv there (results/README.md). Displacements and reactions agree to 1e-6, equivalent plastic
@@ -7,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/backend/cuda.h"
+#include "common/ranks/ranks.h"
 #include "common/variant.h"
+#include "have/cuda.h"
+#include "have/nccl.h"
 #include "tests/common.h"
 #include "tests/reference.h"
 
@@ -21,6 +26,7 @@ enum { N_PROBLEM = sizeof problems / sizeof *problems };
 typedef struct run {
     const char *problem, *mesh, *variant, *backend, *why;
     int precondition, products;
+    int ranks, transport, graphs; /* ranks: 0 for one */
     char name[160];
 } run;
 
@@ -53,6 +59,7 @@ static fe_status solve(const run *r, opened *o)
     options.backend = r->backend;
     options.precondition = r->precondition;
     options.products = r->products;
+    if (r->ranks) options.ranks = r->ranks, options.transport = r->transport, options.graphs = r->graphs;
     options.tolerance = tolerance_of(r);
     const fe_observer observer = history_observer(&o->history);
     return fe_run_case(&o->given.problem, &o->given.mesh, &o->given.boundary, &options, &observer,
@@ -137,29 +144,70 @@ static void test_run(void **state)
     assert_int_equal(failures, 0);
 }
 
-/* Adds the runs of one variant on one backend, or one that only says why there are none. */
-static int add_runs(run *runs, int n, const char *variant, const char *backend, int precondition,
-                    int products, const char *why)
+/* Adds such runs of all problems, or one that only says why there are none. */
+static int add_all(run *runs, int n, const run *of)
 {
-    if (why) {
-        runs[n] = (run){.variant = variant, .backend = backend, .why = why};
-        snprintf(runs[n].name, sizeof runs[n].name, "* %s %s", variant, backend);
+    char which[sizeof runs->name], of_ranks[64] = "";
+    if (of->ranks)
+        snprintf(of_ranks, sizeof of_ranks, " %d GPUs %s%s", of->ranks, fe_transport_names[of->transport],
+                 of->graphs == FE_GRAPHS_OFF ? " without graphs" : "");
+    snprintf(which, sizeof which, "%s %s%s%s%s%s", of->variant, of->backend, of->precondition ? " " : "",
+             of->precondition ? fe_precondition_names[of->precondition] : "",
+             of->products == FE_MIXED ? " mixed" : "", of_ranks);
+    if (of->why) {
+        runs[n] = *of;
+        snprintf(runs[n].name, sizeof runs[n].name, "* %s", which);
         return n + 1;
     }
     for (int p = 0; p < N_PROBLEM; p++) {
         for (int m = 1; m < 3; m++) {
             run *r = &runs[n++];
-            *r = (run){.problem = problems[p][0],
-                       .mesh = problems[p][m],
-                       .variant = variant,
-                       .backend = backend,
-                       .precondition = precondition,
-                       .products = products};
-            snprintf(r->name, sizeof r->name, "%s %s %s %s%s%s%s", r->problem, r->mesh, variant, backend,
-                     precondition ? " " : "", precondition ? fe_precondition_names[precondition] : "",
-                     products == FE_MIXED ? " mixed" : "");
+            *r = *of;
+            r->problem = problems[p][0], r->mesh = problems[p][m];
+            snprintf(r->name, sizeof r->name, "%s %s %s", r->problem, r->mesh, which);
         }
     }
+    return n;
+}
+
+static int add_runs(run *runs, int n, const char *variant, const char *backend, int precondition,
+                    int products, const char *why)
+{
+    const run of = {.variant = variant,
+                    .backend = backend,
+                    .why = why,
+                    .precondition = precondition,
+                    .products = products};
+    return add_all(runs, n, &of);
+}
+
+static const char *gpus_missing(int n)
+{
+#if FE_HAVE_CUDA
+    if (fe_cuda_devices() >= n) return FE_HAVE_NCCL ? NULL : "this build has no NCCL";
+    return n == 2 ? "needs two GPUs" : "needs four GPUs";
+#else
+    (void)n;
+    return "this build has no CUDA";
+#endif
+}
+
+/* Of several GPUs: a scatter with multigrid, with and without graphs, and two passes with the default. */
+static int add_runs_of_ranks(run *runs, int n)
+{
+    for (int ranks = 2; ranks <= 4; ranks *= 2)
+        for (int transport = FE_TRANSPORT_NCCL; transport < FE_N_TRANSPORT; transport++)
+            for (int k = 0; k < 3; k++) {
+                const run of = {.variant = k < 2 ? "patch" : "two_phase",
+                                .backend = "cuda",
+                                .why = gpus_missing(ranks),
+                                .precondition = k < 2 ? FE_PRECONDITION_MULTIGRID : 0,
+                                .products = FE_DOUBLE,
+                                .ranks = ranks,
+                                .transport = transport,
+                                .graphs = k == 1 ? FE_GRAPHS_OFF : FE_GRAPHS_AUTO};
+                n = add_all(runs, n, &of);
+            }
     return n;
 }
 
@@ -173,9 +221,9 @@ static int is_in_floats(const char *variant)
 int main(int argc, char **argv)
 {
     const int n_variant = fe_variant_count();
-    run *runs = calloc((size_t)(2 * n_variant + FE_N_PRECONDITION) * 2 * 2 * N_PROBLEM, sizeof *runs);
-    struct CMUnitTest *tests =
-        calloc((size_t)(2 * n_variant + FE_N_PRECONDITION) * 2 * 2 * N_PROBLEM, sizeof *tests);
+    const size_t most = (size_t)(2 * n_variant + FE_N_PRECONDITION + 6) * 2 * 2 * N_PROBLEM;
+    run *runs = calloc(most, sizeof *runs);
+    struct CMUnitTest *tests = calloc(most, sizeof *tests);
     if (!runs || !tests) return 1;
     int n = 0;
     for (int v = 0; v < n_variant; v++) {
@@ -192,6 +240,7 @@ int main(int argc, char **argv)
                     n = add_runs(runs, n, variant->name, backend, k, FE_DOUBLE, NULL);
             }
     }
+    n = add_runs_of_ranks(runs, n);
     for (int i = 0; i < n; i++)
         tests[i] =
             (struct CMUnitTest){.name = runs[i].name, .test_func = test_run, .initial_state = &runs[i]};

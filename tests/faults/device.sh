@@ -1,18 +1,20 @@
 #!/bin/sh
 # Faults of a GPU in a small solve: each call that allocates device memory fails once, the device is lost, a kernel gives
-# NaN, NCCL fails between two ranks, without and with peer memory. The run has to end with one line and exit code 1,
+# NaN, NCCL fails between ranks, without and with peer memory. The run has to end with one line and exit code 1,
 # keep its accepted load steps, and go on with --resume to the right answer. Where NaN hits what is not used, or too few
 # calls come, the answer is right and the code 0.
 #   sh tests/faults/device.sh [KIND...]    from the root of the repository, after `make build/tests/solve-faulty build/meshgen`;
-#                                          kinds: memory lost nan; nccl peer (each with memory, lost and poll of two ranks)
+#                                          kinds: memory lost nan; nccl peer (each with memory, lost and poll of ranks)
 # With one GPU the two ranks are processes of MPI that share it, each with a host name of its own for NCCL, which refuses
 # two ranks on one GPU of one host; the odd calls fail on rank 0, the even ones on rank 1. Peer memory takes two GPUs.
+#   RANKS=2                                as many GPUs, where there are several
 #   FE_BUILD=build  JOBS=8 runs at a time  SAMPLES=40 calls of lost, nan, nccl  STRIDE=1 of memory  LIMIT=150 seconds, after
 #                                          which no run begins  FE_FAULT_LOG=FILE a line for each run
 # The last line reads "device faults: N passed, N failed, N skipped".
 set -u
 export LC_ALL=C OMP_NUM_THREADS=1
 build=$(cd "${FE_BUILD:-build}" && pwd) || exit 2
+export RANKS=${RANKS:-2}
 JOBS=${JOBS:-8} SAMPLES=${SAMPLES:-40} STRIDE=${STRIDE:-1} LIMIT=${LIMIT:-150}
 
 # What is solved: 64 Hex8, so few that multigrid has to be asked for.
@@ -38,7 +40,7 @@ launch() {
     if shares_gpu "$scene"; then
         FAULT=$fault TMPDIR=$PWD timeout -k 10 90 mpirun -q -n 2 sh "$work/rank" "$@"
     elif has_ranks "$scene"; then
-        FE_DEVICE_FAULT=$fault timeout -k 10 60 "$@" --ranks 2
+        FE_DEVICE_FAULT=$fault timeout -k 10 60 "$@" --ranks "$RANKS"
     else
         FE_DEVICE_FAULT=$fault timeout -k 10 60 "$@"
     fi
@@ -120,6 +122,7 @@ if [ "${1:-}" = --one ]; then
     exit 0
 fi
 
+[ "$gpus" -le 1 ] || [ "$RANKS" -le "$gpus" ] || { echo "device faults: RANKS=$RANKS: $gpus GPUs were found" >&2; exit 2; }
 [ "$gpus" -gt 0 ] || { echo 'device faults: skipped, no GPU'; exit 0; }
 for program in tests/solve-faulty solve meshgen; do
     [ -x "$build/$program" ] || { echo "device faults: $build/$program is missing: make $build/$program" >&2; exit 2; }
@@ -179,7 +182,7 @@ for kind; do
         else
             ranks='ranks levels no_graphs'
         fi ;;
-    peer) if [ "$gpus" = 1 ]; then echo 'peer: skipped, it takes two GPUs' >&2; else peer=peer; fi ;;
+    peer) if [ "$gpus" = 1 ]; then echo 'peer: skipped, it takes several GPUs' >&2; else peer=peer; fi ;;
     *) echo "device faults: there is no kind $kind; the kinds: memory, lost, nan, nccl, peer" >&2; exit 2 ;;
     esac
 done
