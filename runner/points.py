@@ -15,6 +15,7 @@ from typing import ClassVar
 ENERGY_WINDOW = 0.5  # seconds; bench/energy.h takes six of them
 ENERGY_SECONDS = 4.5  # of an operation, with what comes before and between its windows
 SUSTAINED_SECONDS = 10  # of an operation without pause
+GPU_SAMPLE = 0.01  # seconds, at least; a host's samples last twice as long, for the kernel's ticks of 10 ms
 CONTACT_SHARES = ("0.001", "0.01", "0.1")  # of nodes, beside none
 # Of words of `special` that do not time all operations.
 OPERATIONS = {"voce": ("residual", "material"), "sustained": ("residual", "jacvec_elastic", "jacvec"),
@@ -265,6 +266,8 @@ class Kernels(Point):
             flags += [f"--fe_threads={here.threads}"]
         flags += numbered("kernels", here, process.number)
         flags += [f"--fe_rows={files.rows}", f"--benchmark_repetitions={process.repetitions}"]
+        if self.is_timed_on_a_gpu():
+            flags += [f"--benchmark_min_time={GPU_SAMPLE}"]
         if process.give_up:
             flags += [f"--fe_give_up={process.give_up}"]
         if files.machine:
