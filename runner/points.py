@@ -22,6 +22,8 @@ OPERATIONS = {"voce": ("residual", "material"), "sustained": ("residual", "jacve
               "energy": ("jacvec_elastic", "jacvec"), "full": ("jacvec_full",),
               "contact": ("residual", "jacvec", "diagonal")}
 ALL_OPERATIONS = 5
+# Those whose power is compared between operands: of the most and of the least power, and matrices.
+SMOOTH_STRATEGIES = ("element_only", "element_atomic", "patch", "assembled_bsr", "assembled_symmetric")
 STEADY = {"energy": ENERGY_SECONDS, "sustained": SUSTAINED_SECONDS}
 COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
 
@@ -228,7 +230,7 @@ class Kernels(Point):
         return text + (f", {self.special}" if self.special else "")
 
     def strategies(self, here: Here) -> tuple[str, ...]:
-        return here.strategies
+        return SMOOTH_STRATEGIES if "smooth" in self.words() and not here.chose_strategies else here.strategies
 
     def mesh_to_make(self, here: Here) -> str:
         return "_finer" if self.size == "bracket" and here.gmsh else ""

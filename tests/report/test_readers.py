@@ -1,5 +1,6 @@
 """Which claims read which experiment, and that the points say what their rows will have."""
 
+import dataclasses
 import pathlib
 import unittest
 
@@ -50,6 +51,17 @@ class Readers(unittest.TestCase):
             kind = readers.FILES.get(task.point.program)
             if kind:
                 self.assertLessEqual(set(readers.columns_of(task.point)), set(rows.columns_of(kind)), task.point.name())
+
+    def test_smooth_operands_take_strategies_that_there_are(self):
+        smooth, all_of_them = points.Kernels("cuda", "hex8", "6400000", special="smooth+sustained"), readers.CARD.strategies
+        chosen = smooth.strategies(readers.CARD)
+        self.assertLess(len(chosen), len(all_of_them))
+        self.assertEqual({*chosen} - {*all_of_them, "element_only"}, set())
+        by_user = dataclasses.replace(readers.CARD, strategies=("two_phase",), chose_strategies=True)
+        self.assertEqual(smooth.strategies(by_user), ("two_phase",))
+        self.assertIn("--benchmark_min_time=0.01", smooth.command(
+            dataclasses.replace(readers.CARD, programs={"kernels": pathlib.Path("kernels")}),
+            points.Process(1, 1, chosen), points.Files(pathlib.Path("rows.csv"))))
 
     def test_cases_are_named_as_by_solves(self):
         known = {str(row["case"]) for path in pathlib.Path("results").glob("*/*/solves.csv") for row in rows.read(path)}
