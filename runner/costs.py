@@ -123,9 +123,10 @@ class Costs:
 
     def predict(self, work: Work, name: str = "") -> float | None:
         """Seconds; None where nothing like it was ever measured."""
-        known = [r for r in self.records if r.work.kind == work.kind and r.seconds > 0]
+        stopped = [LATE * r.seconds for r in self.records if r.stopped and r.name == name and r.work.kind == work.kind]
+        known = [r for r in self.records if r.work.kind == work.kind and r.seconds > 0 and not r.stopped]
         if not known:
-            return None
+            return max(stopped, default=None)
         measured = [r for r in known if r.weight > ROWS]
         if work.kind not in self.fitted:
             of_rows = [r for r in known if r.weight <= ROWS]
@@ -141,8 +142,7 @@ class Costs:
             beyond += weight * math.log(r.rest() / sum_of(factors, r.work))
             weights += weight
         seconds = sum_of(factors, work) * math.exp(beyond / weights) + work.steady
-        return max([seconds] + [LATE * r.seconds for r in known if r.stopped and r.name == name])
-
+        return max([seconds, *stopped])
 
     def is_measured(self, kind: str) -> bool:
         """Whether more is known of a program and backend than the time of samples in rows."""

@@ -297,6 +297,15 @@ class Predictions(unittest.TestCase):
         known = costs.Costs([self.record(1000, 15), costs.Record(self.record(2000, 15).work, 60.0, 1.0, "2000", True)])
         self.assertGreaterEqual(known.predict(self.record(2000, 15).work, "2000"), 120)
 
+    def test_what_was_stopped_says_nothing_of_other_points(self):
+        energy = costs.work_of(points.Kernels("cuda", "tet4", "2000", special="energy"), 14, 15, False)
+        known = costs.Costs([self.record(s, r) for s in (1000, 100000, 1000000) for r in (5, 15)])
+        before = known.predict(self.record(300000, 15).work)
+        known.add(costs.Record(energy, 0.5 * energy.steady, 1.0, "energy", True))
+        self.assertEqual(known.predict(self.record(300000, 15).work), before)
+        self.assertIsNone(costs.Costs([costs.Record(energy, 60.0, 1.0, "energy", True)]).predict(energy, "other"))
+        self.assertEqual(costs.Costs([costs.Record(energy, 60.0, 1.0, "energy", True)]).predict(energy, "energy"), 120)
+
     def test_caution_is_what_four_of_five_predictions_needed(self):
         work = self.record(1000, 5).work
         known = costs.Costs([costs.Record(work, 10.0 * k, 1.0, "", False, 10.0) for k in range(1, 11)])
