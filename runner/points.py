@@ -22,6 +22,7 @@ OPERATIONS = {"voce": ("residual", "material"), "sustained": ("residual", "jacve
               "contact": ("residual", "jacvec", "diagonal")}
 ALL_OPERATIONS = 5
 STEADY = {"energy": ENERGY_SECONDS, "sustained": SUSTAINED_SECONDS}
+FROZEN_ITERATIONS = 5000  # of a load step with a frozen Jacobian, which converges slowly
 COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
 
 
@@ -281,12 +282,19 @@ class Solves(Point):
     precondition: str = "block-jacobi"
     ranks: int = 1
     products: str = ""  # their precision; "": double
+    jacobian: str = ""  # difference or elastic; "": tangent
+    anderson: int = 0  # depth
 
     program: ClassVar[str] = "solves"
 
+    def axes(self) -> tuple[str, ...]:
+        further = (self.products, self.jacobian, f"anderson{self.anderson}" if self.anderson else "")
+        return (self.precondition, str(self.ranks), *(word for word in further if word))
+
     def about(self) -> str:
-        return f"{self.size}, {self.precondition}, {ranks_of(self.ranks)}" + \
-            (f", products {self.products}" if self.products else "")
+        told = (f"products {self.products}" if self.products else "",
+                f"{self.jacobian} Jacobian" if self.jacobian else "", f"Anderson {self.anderson}" if self.anderson else "")
+        return ", ".join((self.size, self.precondition, ranks_of(self.ranks), *(word for word in told if word)))
 
     def needs(self, here: Here) -> str:
         missing = super().needs(here)
@@ -334,6 +342,12 @@ class Solves(Point):
                  ",".join(process.strategies)]
         if self.products:
             flags += ["--products", self.products]
+        if self.jacobian:
+            flags += ["--jacobian", self.jacobian]
+        if self.jacobian == "elastic":
+            flags += ["--newton-iterations", str(FROZEN_ITERATIONS)]
+        if self.anderson:
+            flags += ["--anderson", str(self.anderson)]
         if here.threads:
             flags += ["--threads", here.threads]
         return [str(here.programs["solves"])] + self.problem(here) + flags + self.shared(here, process, files)
@@ -409,8 +423,10 @@ def parse(name: str) -> Point:
     program, backend, element, size, *axes = name.split("-")
     kind = KINDS[program]
     if kind in (Solves, Peers):
+        anderson = int(axes.pop().removeprefix("anderson")) if axes[-1].startswith("anderson") else 0
+        jacobian = axes.pop() if axes[-1] in ("difference", "elastic") else ""
         products = axes.pop() if axes[-1] == "mixed" else ""
-        return kind(backend, element, size, "-".join(axes[:-1]), int(axes[-1]), products)
+        return kind(backend, element, size, "-".join(axes[:-1]), int(axes[-1]), products, jacobian, anderson)
     if kind is Scaling:
         return kind(backend, element, size, axes[0], int(axes[1]))
     return kind(backend, element, size, *axes)
