@@ -247,7 +247,8 @@ def solve_points(experiment: Experiment, backend: str, variables: Variables, fin
             counts = ranks or [1] if reference else [1]
             if peers and backend == "host":
                 counts = [max(ranks, default=1)]
-            for n, precision, jacobian, depth, element in itertools.product(counts, products, jacobians, depths, elements):
+            ways = itertools.product(counts, products, jacobians, depths)
+            for (n, precision, jacobian, depth), element in itertools.product(ways, elements):
                 yield kind(backend, element, mesh, precondition, n, precision, jacobian, depth)
 
 

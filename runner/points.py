@@ -293,7 +293,8 @@ class Solves(Point):
 
     def about(self) -> str:
         told = (f"products {self.products}" if self.products else "",
-                f"{self.jacobian} Jacobian" if self.jacobian else "", f"Anderson {self.anderson}" if self.anderson else "")
+                f"{self.jacobian} Jacobian" if self.jacobian else "",
+                f"Anderson {self.anderson}" if self.anderson else "")
         return ", ".join((self.size, self.precondition, ranks_of(self.ranks), *(word for word in told if word)))
 
     def needs(self, here: Here) -> str:

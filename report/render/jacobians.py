@@ -86,12 +86,16 @@ def lines_of(place: Place, entry: Entry) -> list[list[Cell]]:
         lost = [row["status"] for row in entry.refused.get(way, []) if row["variant"] == strategy]
         if not solve and not lost:
             continue
-        words = [entry.card.short, f"{ELEMENT[element]}, {problem_words(case)}, {count(n_dof)}", PRECONDITION[precondition],
+        words = [entry.card.short, f"{ELEMENT[element]}, {problem_words(case)}, {count(n_dof)}",
+                 PRECONDITION[precondition],
                  STRATEGY[strategy], JACOBIAN[way[0]], str(way[1])]
         before = sum(set_ups.of_solve(entry.points.get(way, []), strategy))
-        told = [Cell(str(n), n) for n in (solve.newton_iterations, solve.krylov_iterations)] + [
-            number(solve.time, 1e3), number(model_.ratio(solve, newton) if way != NEWTON else None), milli(before + solve.time.value)
-        ] if solve else [Cell(""), Cell(""), Cell(str(lost[0]).replace("_", " ")), Cell(""), Cell("")]
+        if solve:
+            told = [Cell(str(n), n) for n in (solve.newton_iterations, solve.krylov_iterations)]
+            told += [number(solve.time, 1e3), number(model_.ratio(solve, newton) if way != NEWTON else None),
+                     milli(before + solve.time.value)]
+        else:
+            told = [Cell(""), Cell(""), Cell(str(lost[0]).replace("_", " ")), Cell(""), Cell("")]
         lines.append([Cell(text) for text in words] + told + [Cell(entry.run.marked)])
     return lines
 
