@@ -23,6 +23,7 @@ OPERATIONS = {"voce": ("residual", "material"), "sustained": ("residual", "jacve
 ALL_OPERATIONS = 5
 STEADY = {"energy": ENERGY_SECONDS, "sustained": SUSTAINED_SECONDS}
 FROZEN_ITERATIONS = 5000  # of a load step with a frozen Jacobian, which converges slowly
+FROZEN = ("patch", "element_atomic", "assembled_symmetric")  # strategies of these solves, hundreds of iterations each
 COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
 
 
@@ -286,6 +287,10 @@ class Solves(Point):
     anderson: int = 0  # depth
 
     program: ClassVar[str] = "solves"
+
+    def strategies(self, here: Here) -> tuple[str, ...]:
+        is_long = self.jacobian == "elastic" and not here.chose_strategies
+        return tuple(s for s in here.few if s in FROZEN or not is_long)
 
     def axes(self) -> tuple[str, ...]:
         further = (self.products, self.jacobian, f"anderson{self.anderson}" if self.anderson else "")

@@ -678,6 +678,11 @@ class Starting(unittest.TestCase):
                 command = point.command(here, process, files)
                 at = command.index("patch") + 1
                 self.assertEqual(command[at:command.index("--repetitions")], wanted)
+        few = dataclasses.replace(here, few=("patch", "node_csr", "assembled_symmetric"))
+        frozen_few = [points.Solves("host", "hex8", "stretched16", jacobian="elastic").strategies(one)
+                      for one in (few, dataclasses.replace(few, chose_strategies=True))]
+        self.assertEqual(frozen_few, [("patch", "assembled_symmetric"), few.few])
+        self.assertEqual(points.Solves("host", "hex8", "stretched16", jacobian="difference").strategies(few), few.few)
         mixed = points.Solves("cuda", "tet4", "stretched46", "multigrid", 1, "mixed", "elastic", 5)
         self.assertEqual(points.parse(mixed.name()), mixed)
         self.assertEqual(mixed.about(), "stretched46, multigrid, 1 rank, products mixed, elastic Jacobian, Anderson 5")
