@@ -116,7 +116,7 @@ object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 objects = $(call object,$(1)) $(foreach p,mixed single,$(patsubst %,$(BUILD)/obj/%.$(p).o,$(call precise,$(1))))
 CORE_OBJECTS := $(call objects,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
-RANK_SOURCES := bench/solve.c bench/answer.c bench/output.c bench/solves.c bench/peers.c bench/whole.c bench/scaling.c bench/scaling_rank.c bench/scaling_times.c \
+RANK_SOURCES := bench/solve.c bench/answer.c bench/output.c bench/solves.c bench/solves_options.c bench/peers.c bench/whole.c bench/scaling.c bench/scaling_rank.c bench/scaling_times.c \
   bench/scaling_options.c bench/options.c bench/turns.c
 KERNELS_SOURCES := $(wildcard bench/*.cc)
 BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
@@ -264,7 +264,7 @@ $(BUILD)/libfebench.a $(BUILD)/first/libfebench.a:
 $(BUILD)/meshgen: $(call object,meshgen/meshgen.c) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/solve: $(call object,bench/answer.c bench/output.c)
-$(BUILD)/solves: $(call object,bench/turns.c bench/conditions.c bench/nvml.c)
+$(BUILD)/solves: $(call object,bench/solves_options.c bench/turns.c bench/conditions.c bench/nvml.c)
 $(BUILD)/solve $(BUILD)/solves: $(BUILD)/%: $(BUILD)/obj/bench/%.c.o $(call object,bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/peers: $(call object,bench/peers.c bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
@@ -301,7 +301,7 @@ $(BUILD)/tests/inject.so: tests/faults/inject.c $(FLAGS_FILE)
 	$(call said,CC,$<)$(CC) -O1 -shared -fPIC $(WARN) $(DEFINES) -o $@ $< -ldl
 # Programs whose answers become wrong while they are timed
 LATE := $(addprefix $(BUILD)/tests/,solves-late scaling-late $(if $(HAVE_BENCHMARK),kernels-late))
-$(BUILD)/tests/solves-late: $(call object,bench/solves.c bench/turns.c bench/conditions.c bench/nvml.c bench/options.c bench/whole.c) $(PROGRAM_OBJECTS)
+$(BUILD)/tests/solves-late: $(call object,bench/solves.c bench/solves_options.c bench/turns.c bench/conditions.c bench/nvml.c bench/options.c bench/whole.c) $(PROGRAM_OBJECTS)
 $(BUILD)/tests/scaling-late: $(SCALING_OBJECTS)
 $(BUILD)/tests/kernels-late: $(KERNELS_OBJECTS)
 $(LATE): $(BUILD)/tests/%-late: $(call object,tests/faults/late.c) $(BUILD)/libfebench.a

@@ -435,21 +435,8 @@ static fe_status run(const arguments *a)
 
 /* --- command line ----------------------------------------------------------------------------------- */
 
-enum {
-    OPT_MESH = 256,
-    OPT_CELLS,
-    OPT_ELEMENT,
-    OPT_PRECONDITION,
-    OPT_BACKEND,
-    OPT_REPETITIONS,
-    OPT_ROWS,
-    OPT_GIVE_UP,
-    OPT_HELP,
-    OPT_VERSION
-};
-static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
-                                      {"cells", 1, 0, OPT_CELLS},
-                                      {"element", 1, 0, OPT_ELEMENT},
+enum { OPT_PRECONDITION = 256, OPT_BACKEND, OPT_REPETITIONS, OPT_ROWS, OPT_GIVE_UP, OPT_HELP, OPT_VERSION };
+static const struct option flags[] = {WHOLE_FLAGS,
                                       {"precondition", 1, 0, OPT_PRECONDITION},
                                       {"backend", 1, 0, OPT_BACKEND},
                                       {"repetitions", 1, 0, OPT_REPETITIONS},
@@ -462,16 +449,13 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
 static fe_status set_flag(arguments *a, int key, const char *flag, const char *text)
 {
     switch (key) {
-    case OPT_MESH: a->choice.mesh = text; return FE_OK;
     case OPT_ROWS: a->rows = text; return FE_OK;
     case OPT_GIVE_UP: a->give_up = text; return FE_OK;
-    case OPT_CELLS: return option_whole(flag, text, 2, 1000, &a->choice.cells);
     case OPT_REPETITIONS: return option_whole(flag, text, 1, MOST_REPETITIONS, &a->repetitions);
     case OPT_PRECONDITION: return option_choice(flag, text, kind_names, N_KIND, &a->kind);
     case OPT_BACKEND: return option_choice(flag, text, backend_names, N_BACKEND, &a->backend);
-    case OPT_ELEMENT: return whole_element(flag, text, &a->choice);
     }
-    return FE_OK;
+    return whole_flag(key, flag, text, &a->choice);
 }
 
 /* And where each preconditioner works. runner/here.py reads this. */

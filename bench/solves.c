@@ -1,78 +1,24 @@
 /* The program `solves`: whole solves of one problem with several strategies, in turns on their resident
- * meshes, each answer checked against that of another strategy. Rows like those of `kernels`, behind four
+ * meshes, each answer checked against that of another strategy. Rows like those of `kernels`, behind
  * columns of their own.
  */
+#include "bench/solves.h"
 #include "bench/conditions.h"
 #include "bench/options.h"
 #include "bench/turns.h"
-#include "common/backend/device.h"
 #include "common/multigrid/multigrid.h"
 #include "common/ranks/ranks.h"
 #include "common/report/machine.h"
-#include "common/report/version.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char help[] =
-    "usage: solves PROBLEM.json (--mesh FILE | --cells N) [options]\n"
-    "Times whole solves of a problem with several strategies in turns; each answer is checked.\n"
-    "\n"
-    "  --mesh FILE               MSH 2.2 or 4.1\n"
-    "  --cells N                 instead: a distorted cube of N cells an axis\n"
-    "  --element tet4|hex8       of the cube (hex8)\n"
-    "  --load LOAD               steps (default): all load steps by Newton and CG, as `solve` has them;\n"
-    "                            linear: the first load step without yielding, one CG solve to 1e-8;\n"
-    "                            fixed: 20 Newton iterations of 30 GMRES iterations a load step, whatever\n"
-    "                            comes out\n"
-    "  --jacobian KIND           of the loads steps and linear: tangent (default), difference (by GMRES)\n"
-    "  --basis PRECISION         what GMRES of the load fixed stores its basis in: double (default), single\n"
-    "  --products PRECISION      of linear solves: double (default), mixed; the reference has doubles\n"
-    "  --precondition KIND       block-jacobi, multigrid (default), chebyshev, none\n"
-    "  --backend host|cuda       (host)\n"
-    "  --ranks N                 threads of this process (1); on cuda each has a GPU\n"
-    "  --threads N               OpenMP threads of each rank (cores / ranks)\n"
-    "  --transport KIND          between GPUs: auto (default), nccl, peer\n"
-    "  --variants LIST           strategies (all); solve --list prints them\n"
-    "  --repetitions N           samples (7)\n"
-    "  --error E                 largest error of an answer that counts: |change of a displacement| / "
-    "largest\n"
-    "                            displacement (1e-6)\n"
-    "  --rows FILE.csv           adds result rows to a file: results/README.md defines them\n"
-    "  --samples FILE.csv        adds the samples of the rows, with their conditions, to a file\n"
-    "  --parts                   prints what each part of a set-up of multigrid takes, one after the\n"
-    "                            other; without --rows\n"
-    "  --process N               number of this run among those that measure the same, for rows and "
-    "samples;\n"
-    "                            from 2 on strategies come in another order (1)\n"
-    "  --give-up STATUS          run nothing: write rows with this status, as a sweep does after a crash\n"
-    "  --help --version\n"
-    "\n"
-    "exit: 0 done, with failed solves, checks and full memory recorded in their rows; 1 the run failed; 2 "
-    "bad\n"
-    "      input; 130 interrupted\n";
-
-/* FE_JACOBIAN_TANGENT and FE_JACOBIAN_DIFFERENCE */
-enum { N_JACOBIAN = 2 };
-static const char *const jacobian_names[N_JACOBIAN] = {"tangent", "difference"};
-enum { N_PRODUCTS = FE_MIXED + 1 };
-static const char *const product_names[N_PRODUCTS] = {"double", "mixed"};
 
 enum { MOST_REPETITIONS = WHOLE_MOST_REPETITIONS, MOST_STEPS = 999 };
 
 /* Strategies whose answers are references: two that are fast and share no code. */
 static const char *const referees[] = {"corner_gather", "element_atomic"};
 enum { N_REFEREE = sizeof referees / sizeof *referees };
-
-typedef struct arguments {
-    whole_choice choice;
-    const char *backend, *rows, *samples, *give_up;
-    int jacobian, basis, products, precondition, ranks, asked, threads, transport, repetitions, process,
-        parts, done; /* asked: --ranks or 0 */
-    double most_error;
-    int n_variant, *variant;
-} arguments;
 
 /* Displacements of all nodes after each step. */
 typedef struct answer {
@@ -81,7 +27,7 @@ typedef struct answer {
 } answer;
 
 typedef struct bench {
-    const arguments *arguments;
+    const solves_arguments *arguments;
     whole_problem whole;
     const fe_backend *backend;
     FILE *rows, *samples;
@@ -155,18 +101,20 @@ static fe_status observe(void *context, const fe_step_result *step, const fe_fie
     return compare(c, step, fields);
 }
 
-static fe_benchmark benchmark_of(const arguments *a)
+static fe_benchmark benchmark_of(const solves_arguments *a)
 {
     /* phases are told apart */
     return (fe_benchmark){.tells_levels = 1, .fixed_work = a->choice.load == WHOLE_FIXED};
 }
 
-static fe_options options_of(const arguments *a, int variant)
+static fe_options options_of(const solves_arguments *a, int variant)
 {
     fe_options o = fe_default_options();
     o.variant = fe_variant_at(variant)->name, o.backend = a->backend;
     o.ranks = a->ranks, o.threads = a->threads, o.transport = a->transport;
     o.precondition = a->precondition, o.jacobian = a->jacobian, o.products = a->products;
+    o.anderson = a->anderson;
+    if (a->newton_iterations) o.newton_iterations = a->newton_iterations;
     o.graphs = FE_GRAPHS_OFF; /* phases are told apart */
     if (a->choice.load == WHOLE_LINEAR) o.krylov_tolerance = whole_linear_tolerance, o.tolerance = 1e-7;
     if (a->choice.load == WHOLE_FIXED) {
@@ -179,10 +127,10 @@ static fe_options options_of(const arguments *a, int variant)
 
 /* The same on one rank by another strategy. Where the load says how far a solve goes, by another
  * preconditioner, too, and ten times further. */
-static fe_options reference_options(const arguments *a, int variant)
+static fe_options reference_options(const solves_arguments *a, int variant)
 {
     fe_options o = options_of(a, variant);
-    o.ranks = 1, o.threads = 0, o.jacobian = FE_JACOBIAN_TANGENT, o.products = FE_DOUBLE;
+    o.ranks = 1, o.threads = 0, o.jacobian = FE_JACOBIAN_TANGENT, o.anderson = 0, o.products = FE_DOUBLE;
     if (a->choice.load == WHOLE_FIXED) {
         o.orthogonalization = FE_ORTHOGONALIZATION_CGS2, o.basis = FE_BASIS_DOUBLE;
         return o;
@@ -190,6 +138,7 @@ static fe_options reference_options(const arguments *a, int variant)
     o.precondition =
         a->precondition == FE_PRECONDITION_MULTIGRID ? FE_PRECONDITION_CHEBYSHEV : FE_PRECONDITION_MULTIGRID;
     o.tolerance *= 0.1, o.krylov_tolerance *= 0.1;
+    o.newton_iterations = fe_default_options().newton_iterations;
     return o;
 }
 
@@ -414,14 +363,7 @@ static void print_part(int rank, int level, const char *name, double seconds)
 
 static fe_status open_bench(bench *b, const fe_machine *machine)
 {
-    const arguments *a = b->arguments;
-    if (a->basis && a->choice.load != WHOLE_FIXED)
-        return fe_fail(FE_BAD_INPUT, "--basis %s: --load %s solves by CG, which has none",
-                       fe_basis_names[a->basis], whole_load_names[a->choice.load]);
-    if (a->products != FE_DOUBLE && a->jacobian == FE_JACOBIAN_DIFFERENCE)
-        return fe_fail(FE_BAD_INPUT, "--products mixed: --jacobian difference has no products of tangents");
-    if (a->jacobian != FE_JACOBIAN_TANGENT && a->choice.load == WHOLE_FIXED)
-        return fe_fail(FE_BAD_INPUT, "--jacobian %s: --load fixed has tangents", jacobian_names[a->jacobian]);
+    const solves_arguments *a = b->arguments;
     FE_TRY(fe_backend_find(a->backend, &b->backend));
     FE_TRY(whole_open(&a->choice, FE_ORDER_AS_IS, &b->whole));
     if (b->whole.problem.n_step > MOST_STEPS)
@@ -433,15 +375,12 @@ static fe_status open_bench(bench *b, const fe_machine *machine)
         snprintf(b->whole.name + n, sizeof b->whole.name - n, "-peer");
     }
     whole_row_open(&b->whole, machine->slug, b->backend->on_gpu ? machine->gpu : machine->cpu, &b->row);
-    if (a->jacobian == FE_JACOBIAN_DIFFERENCE) {
-        const size_t n = strlen(b->whole.name);
-        snprintf(b->whole.name + n, sizeof b->whole.name - n, "-difference");
-    }
     b->row.krylov = a->jacobian == FE_JACOBIAN_DIFFERENCE ? "gmres"
                     : a->choice.load != WHOLE_FIXED       ? "cg"
                     : a->basis == FE_BASIS_SINGLE         ? "gmres_single"
                                                           : "gmres";
     b->row.precondition = fe_precondition_names[a->precondition];
+    b->row.jacobian = solves_jacobian_names[a->jacobian], b->row.anderson = a->anderson;
     b->row.row.precision = fe_precision_name(a->products);
     b->row.row.backend = a->backend, b->row.row.order = fe_order_names[FE_ORDER_AUTO];
     b->row.row.ranks = a->ranks, b->row.row.threads = a->threads, b->row.row.process = a->process;
@@ -459,7 +398,7 @@ static void close_bench(bench *b)
 /* Strategies with a reference, in list; rows of the others. Without a reference none can be checked. */
 static fe_status enlist(bench *b, int *n, entrant *list)
 {
-    const arguments *a = b->arguments;
+    const solves_arguments *a = b->arguments;
     fe_status status = FE_OK; /* of the reference */
     for (int i = 0; i < a->n_variant; i++) {
         entrant *e = &list[*n];
@@ -483,7 +422,7 @@ static fe_status enlist(bench *b, int *n, entrant *list)
 
 static fe_status run_variants(bench *b, const fe_machine *machine)
 {
-    const arguments *a = b->arguments;
+    const solves_arguments *a = b->arguments;
     entrant *list = NULL;
     int n = 0;
     FE_TRY(open_bench(b, machine));
@@ -501,7 +440,7 @@ static fe_status run_variants(bench *b, const fe_machine *machine)
     return status;
 }
 
-static fe_status run(const arguments *a)
+static fe_status run(const solves_arguments *a)
 {
     fe_machine machine;
     bench *b = NULL;
@@ -521,120 +460,17 @@ static fe_status run(const arguments *a)
     return status;
 }
 
-/* --- command line ------------------------------------------------------------------------------------ */
-
-enum {
-    OPT_MESH = 256,
-    OPT_CELLS,
-    OPT_ELEMENT,
-    OPT_LOAD,
-    OPT_JACOBIAN,
-    OPT_BASIS,
-    OPT_PRODUCTS,
-    OPT_PRECONDITION,
-    OPT_BACKEND,
-    OPT_RANKS,
-    OPT_THREADS,
-    OPT_TRANSPORT,
-    OPT_VARIANTS,
-    OPT_REPETITIONS,
-    OPT_ERROR,
-    OPT_ROWS,
-    OPT_SAMPLES,
-    OPT_PROCESS,
-    OPT_PARTS,
-    OPT_GIVE_UP,
-    OPT_HELP,
-    OPT_VERSION
-};
-static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
-                                      {"cells", 1, 0, OPT_CELLS},
-                                      {"element", 1, 0, OPT_ELEMENT},
-                                      {"load", 1, 0, OPT_LOAD},
-                                      {"basis", 1, 0, OPT_BASIS},
-                                      {"precondition", 1, 0, OPT_PRECONDITION},
-                                      {"backend", 1, 0, OPT_BACKEND},
-                                      {"ranks", 1, 0, OPT_RANKS},
-                                      {"threads", 1, 0, OPT_THREADS},
-                                      {"transport", 1, 0, OPT_TRANSPORT},
-                                      {"variants", 1, 0, OPT_VARIANTS},
-                                      {"repetitions", 1, 0, OPT_REPETITIONS},
-                                      {"error", 1, 0, OPT_ERROR},
-                                      {"rows", 1, 0, OPT_ROWS},
-                                      {"samples", 1, 0, OPT_SAMPLES},
-                                      {"process", 1, 0, OPT_PROCESS},
-                                      {"products", 1, 0, OPT_PRODUCTS},
-                                      {"parts", 0, 0, OPT_PARTS},
-                                      {"give-up", 1, 0, OPT_GIVE_UP},
-                                      {"help", 0, 0, OPT_HELP},
-                                      {"version", 0, 0, OPT_VERSION},
-                                      {"jacobian", 1, 0, OPT_JACOBIAN},
-                                      {0}};
-
-static fe_status set_flag(arguments *a, int key, const char *flag, const char *text)
-{
-    switch (key) {
-    case OPT_MESH: a->choice.mesh = text; return FE_OK;
-    case OPT_BACKEND: a->backend = text; return FE_OK;
-    case OPT_ROWS: a->rows = text; return FE_OK;
-    case OPT_SAMPLES: a->samples = text; return FE_OK;
-    case OPT_PROCESS: return option_whole(flag, text, 1, 1000000, &a->process);
-    case OPT_PARTS: a->parts = 1; return FE_OK;
-    case OPT_GIVE_UP: a->give_up = text; return FE_OK;
-    case OPT_CELLS: return option_whole(flag, text, 2, 1000, &a->choice.cells);
-    case OPT_RANKS:
-        FE_TRY(option_whole(flag, text, 1, 4096, &a->asked));
-        a->ranks = a->asked;
-        return FE_OK;
-    case OPT_THREADS: return option_whole(flag, text, 1, 4096, &a->threads);
-    case OPT_REPETITIONS: return option_whole(flag, text, 1, MOST_REPETITIONS, &a->repetitions);
-    case OPT_ERROR: return option_share(flag, text, &a->most_error);
-    case OPT_LOAD: return option_choice(flag, text, whole_load_names, WHOLE_N_LOAD, &a->choice.load);
-    case OPT_JACOBIAN: return option_choice(flag, text, jacobian_names, N_JACOBIAN, &a->jacobian);
-    case OPT_BASIS: return option_choice(flag, text, fe_basis_names, FE_N_BASIS, &a->basis);
-    case OPT_PRODUCTS: return option_choice(flag, text, product_names, N_PRODUCTS, &a->products);
-    case OPT_TRANSPORT: return option_choice(flag, text, fe_transport_names, FE_N_TRANSPORT, &a->transport);
-    case OPT_PRECONDITION: /* not auto, which changes under way */
-        FE_TRY(option_choice(flag, text, fe_precondition_names + 1, FE_N_PRECONDITION - 1, &a->precondition));
-        a->precondition++;
-        return FE_OK;
-    case OPT_ELEMENT: return whole_element(flag, text, &a->choice);
-    case OPT_VARIANTS: return option_variants(flag, text, &a->n_variant, a->variant);
-    }
-    return FE_OK;
-}
-
-static fe_status parse(int argc, char **argv, arguments *a)
-{
-    int key, index = 0;
-    FE_ALLOCATE(a->variant, fe_variant_count(), "variants");
-    while (a->n_variant < fe_variant_count()) a->variant[a->n_variant] = a->n_variant, a->n_variant++;
-    while (1) {
-        FE_TRY(option_next("solves", argc, argv, flags, &key, &index));
-        if (key < 0) break;
-        a->done = 1;
-        if (key == OPT_HELP) return fputs(help, stdout), FE_OK;
-        if (key == OPT_VERSION) return fputs(fe_version_text(), stdout), FE_OK;
-        a->done = 0;
-        FE_TRY(set_flag(a, key, flags[index].name, optarg));
-    }
-    if (a->parts && (a->rows || a->samples))
-        return fe_fail(FE_BAD_INPUT, "--parts: its set-ups take longer than those of rows");
-    option_shuffle(a->process, a->n_variant, a->variant);
-    return whole_complete("solves", argc - optind, argv + optind, &a->choice);
-}
-
 int main(int argc, char **argv)
 {
-    arguments a = {.backend = "host",
-                   .choice = {.element = FE_HEX8},
-                   .precondition = FE_PRECONDITION_MULTIGRID,
-                   .ranks = 1,
-                   .repetitions = 7,
-                   .process = 1,
-                   .most_error = 1e-6};
+    solves_arguments a = {.backend = "host",
+                          .choice = {.element = FE_HEX8},
+                          .precondition = FE_PRECONDITION_MULTIGRID,
+                          .ranks = 1,
+                          .repetitions = 7,
+                          .process = 1,
+                          .most_error = 1e-6};
     fe_program_begin();
-    fe_status status = parse(argc, argv, &a);
+    fe_status status = solves_parse(argc, argv, &a);
     if (status == FE_OK && !a.done) status = fe_mpi_refuse(a.asked, 0);
     if (a.parts) fe_multigrid_tell_part = print_part;
     if (status == FE_OK && !a.done) status = run(&a);

@@ -30,12 +30,22 @@ static void name_case(const whole_choice *c, whole_problem *p)
         snprintf(p->name, sizeof p->name, "box%d-%s-%s", c->cells, p->problem.name, load);
 }
 
-fe_status whole_element(const char *flag, const char *text, whole_choice *choice)
+static fe_status read_element(const char *flag, const char *text, whole_choice *choice)
 {
     static const char *const elements[] = {"hex8", "tet4"};
     int index = 0;
     FE_TRY(option_choice(flag, text, elements, 2, &index));
     choice->element = index ? FE_TET4 : FE_HEX8;
+    return FE_OK;
+}
+
+fe_status whole_flag(int key, const char *flag, const char *text, whole_choice *choice)
+{
+    switch (key) {
+    case WHOLE_FLAG_MESH: choice->mesh = text; return FE_OK;
+    case WHOLE_FLAG_CELLS: return option_whole(flag, text, 2, 1000, &choice->cells);
+    case WHOLE_FLAG_ELEMENT: return read_element(flag, text, choice);
+    }
     return FE_OK;
 }
 
@@ -80,7 +90,7 @@ double whole_error(size_t n, const double *u, const double *reference)
 void whole_row_open(const whole_problem *p, const char *machine, const char *device, whole_row *row)
 {
     snprintf(row->device, sizeof row->device, "%s", device);
-    row->newton_iterations = -1, row->interface = -1.0;
+    row->newton_iterations = -1, row->interface = -1.0, row->jacobian = "tangent";
     const fe_j2 material = fe_j2_of(p->problem.material);
     row->row = (fe_row){.machine = machine,
                         .backend = "host",
@@ -125,7 +135,7 @@ static void write_moved(FILE *file, const whole_row *r)
 
 static void write_row(FILE *file, const whole_row *r)
 {
-    fprintf(file, "%s,%s,", r->krylov, r->precondition);
+    fprintf(file, "%s,%s,%s,%d,", r->krylov, r->precondition, r->jacobian, r->anderson);
     if (r->newton_iterations >= 0)
         fprintf(file, "%d,%lld,", r->newton_iterations, (long long)r->krylov_iterations);
     else
@@ -145,7 +155,7 @@ void whole_row_write(FILE *file, FILE *sample_file, whole_row *r, const char *op
     r->row.operation = operation, r->row.calls = 1;
     r->row.seconds = fe_statistics_of(n, seconds);
     fe_row_judge(&r->row, n, samples);
-    snprintf(before, sizeof before, "%s,%s,", r->krylov, r->precondition);
+    snprintf(before, sizeof before, "%s,%s,%s,%d,", r->krylov, r->precondition, r->jacobian, r->anderson);
     if (sample_file) fe_row_write_samples(sample_file, before, &r->row, n, samples);
     if (file) write_row(file, r);
     const fe_statistics *s = &r->row.seconds;

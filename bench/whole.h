@@ -24,8 +24,13 @@ typedef struct whole_problem {
     char name[160]; /* of the case: the mesh, for boxes the problem, and the load */
 } whole_problem;
 
-/* --element of a command line. */
-fe_status whole_element(const char *flag, const char *text, whole_choice *choice);
+/* Flags of a command line that make the choice, and what one of them says; keys of others are below. */
+enum { WHOLE_FLAG_MESH = 1024, WHOLE_FLAG_CELLS, WHOLE_FLAG_ELEMENT };
+/* clang-format off */
+#define WHOLE_FLAGS \
+    {"mesh", 1, 0, WHOLE_FLAG_MESH}, {"cells", 1, 0, WHOLE_FLAG_CELLS}, {"element", 1, 0, WHOLE_FLAG_ELEMENT}
+/* clang-format on */
+fe_status whole_flag(int key, const char *flag, const char *text, whole_choice *choice);
 /* The problem file among the n words that are no flags, and whether the choice is complete. */
 fe_status whole_complete(const char *program, int n, char **words, whole_choice *choice);
 
@@ -39,12 +44,12 @@ double whole_error(size_t n, const double *u, const double *reference);
 enum { WHOLE_MOST_REPETITIONS = 999 };
 /* What rows of solves have in front of the columns of fe_row; iterations and interface below 0: not known. */
 #define WHOLE_COLUMNS                                                                                        \
-    "krylov,precondition,newton_iterations,krylov_iterations,evaluations,bytes_setup,bytes_back,bytes_halo," \
-    "exchanges,sums,interface," FE_ROW_COLUMNS
-#define WHOLE_SAMPLE_COLUMNS "krylov,precondition," FE_SAMPLE_COLUMNS
+    "krylov,precondition,jacobian,anderson,newton_iterations,krylov_iterations,evaluations,bytes_setup,"     \
+    "bytes_back,bytes_halo,exchanges,sums,interface," FE_ROW_COLUMNS
+#define WHOLE_SAMPLE_COLUMNS "krylov,precondition,jacobian,anderson," FE_SAMPLE_COLUMNS
 typedef struct whole_row {
-    const char *krylov, *precondition;
-    int newton_iterations;
+    const char *krylov, *precondition, *jacobian;
+    int anderson, newton_iterations; /* anderson: depth */
     int64_t krylov_iterations;
     fe_moved moved;   /* setup 0: not known */
     double interface; /* nodes that are ghosts of another rank, over all nodes */

@@ -14,7 +14,7 @@ from report.model import ROOT
 from report.quantities import QUANTITIES
 
 FOLDER = ROOT / "claims"
-USUAL = {"kernels.csv": rows.USUAL}  # of columns that a claim does not select
+USUAL = {"kernels.csv": rows.USUAL, "solves.csv": rows.USUAL_SOLVE}  # of columns that a claim does not select
 CASE = "case."  # in front of a part of the case of several ranks (report/cases.py)
 
 Selection = dict[str, object]

@@ -79,7 +79,7 @@ def name_of(key: Key) -> str:
     named = rows.named(key)
     words = [str(named["variant"]), str(named["element"]), str(named["operation"]),
              text.count(int(named["n_dof"] or 0)), str(named["case"])]
-    usual = {"backend": "cuda", "ranks": 1, "storage": ""} | rows.USUAL
+    usual = {"backend": "cuda", "ranks": 1, "storage": ""} | rows.USUAL | rows.USUAL_SOLVE
     words += [f"{name}={named[name]}" for name in usual if named.get(name) not in (usual[name], "", None)]
     return " ".join(words)
 

@@ -16,6 +16,7 @@ from report import model, predict, text
 from report.model import Point
 from report.predict import Chip, Operation
 from report.text import count, digits
+from report.wholes import is_usual
 from report.words import ELEMENT
 
 DOUBLES = ("material", "residual")
@@ -68,7 +69,7 @@ def pairs(found: model.Model) -> list[Pair]:
     groups: dict[tuple, list[Point]] = {}
     for p in found.of("solves.csv"):
         if p.strategy == "patch" and p.row["precondition"] == "multigrid" and p.case.endswith("-linear") \
-                and p.backend == "cuda" and p.ranks == 1:
+                and p.backend == "cuda" and p.ranks == 1 and is_usual(p):
             groups.setdefault((p.run, p.element, p.n_dof, p.case, p.row["precision"]), []).append(p)
     best: dict[str, Pair] = {}
     for (run, element, n_dof, case, precision), some in groups.items():

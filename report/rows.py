@@ -27,7 +27,9 @@ POINT = ("backend", "ranks", "threads", "variant", "element", "case", "order", "
 # What points of kernels.csv are of, unless something else is asked for.
 USUAL: Row = {"order": "auto", "plastic": 1.0, "plastic_pattern": "clustered", "precision": "double",
               "hardening": "linear", "condition": "burst", "operand": "random"}
-SOLVE_POINT = ("krylov", "precondition") + POINT
+# What points of solves.csv are of, unless something else is asked for.
+USUAL_SOLVE: Row = {"jacobian": "tangent", "anderson": 0}
+SOLVE_POINT = ("krylov", "precondition", "jacobian", "anderson") + POINT
 STORAGE_POINT = ("storage",) + POINT
 # Of rows that count something.
 COUNTED_POINT = ("problem", "element", "variant", "jacobian", "depth")
@@ -146,6 +148,9 @@ def _row(path: pathlib.Path, line: int, header: list[str], cells: list[str], wan
             raise Fault(f"{path}: line {line}: {name} {text!r} {error}") from error
     if row.get("variant") == "bound":  # its name up to schema 2
         row["variant"] = "element_only"
+    case = str(row.get("case", ""))
+    if "krylov" in row and case.endswith("-difference"):  # where the Jacobian stood up to schema 8
+        row |= {"case": case.removesuffix("-difference"), "jacobian": "difference"}
     return row
 
 

@@ -32,7 +32,9 @@ def solve_tables(model: Model) -> list[Table]:
         case = row["case"].removesuffix("-peer")
         ranks = f"{row['ranks']}" + (", peer" if case != row["case"] else "")
         products = "" if row["precision"] == "double" else f", products {row['precision']}"
-        line = (row["variant"], row["precondition"] + products, ranks)
+        jacobian = "" if row["jacobian"] == "tangent" else f", Jacobian {row['jacobian']}"
+        depth = f", Anderson {row['anderson']}" if row["anderson"] else ""
+        line = (row["variant"], row["precondition"] + products + jacobian + depth, ranks)
         lines = groups.setdefault((row["backend"], case, row["element"]), {})
         return lines.setdefault(line, {}).setdefault(row["operation"], Entry())
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from report import model as model_, set_ups
 from report.model import Card, Model, Point
 from report.places import one, ranked
+from report.rows import USUAL_SOLVE
 
 # Parts of a solve; the first three depend on the strategy, the others are alike for all.
 PARTS = ("material and residual", "tangent products", "preconditioner: products of the strategy",
@@ -40,6 +41,11 @@ PHASES = {
     "other": Phase("other", PARTS[5]),
 }
 
+def is_usual(p: Point) -> bool:
+    """A solve with tangents and without acceleration."""
+    return all(p.row[name] == value for name, value in USUAL_SOLVE.items())
+
+
 SolvePlace = tuple  # card, case, element, krylov, precondition, degrees of freedom
 
 
@@ -50,7 +56,7 @@ def solves_of(model: Model, least: int = 0) -> dict[SolvePlace, list[Point]]:
     least = least or (3 if len(model.runs) > 1 else 1)
     at: dict[tuple[SolvePlace, model_.Run], list[Point]] = {}
     for p in model.of("solves.csv"):
-        if p.ranks == 1 and not p.strategy.startswith("petsc") and p.row["precision"] == "double":
+        if p.ranks == 1 and not p.strategy.startswith("petsc") and p.row["precision"] == "double" and is_usual(p):
             at.setdefault(((p.card, p.case, p.element, p.krylov, p.precondition, p.n_dof), p.run), []).append(p)
 
     def rank(entry: tuple[tuple[SolvePlace, model_.Run], list[Point]]) -> tuple[int, int, bool]:

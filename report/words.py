@@ -69,6 +69,7 @@ def in_order(strategies: Iterable[str]) -> list[str]:
 LOADS = {"steps": "load steps", "linear": "one linear solve", "fixed": "fixed iterations"}
 PRECONDITION = Words({"multigrid": "multigrid", "block-jacobi": "block-Jacobi", "none": "no preconditioner",
                              "chebyshev": "Chebyshev", "gamg": "GAMG", "boomeramg": "BoomerAMG"})
+JACOBIAN = Words({"tangent": "tangent", "difference": "differences", "elastic": "frozen tangent"})
 
 
 def problem_words(case: str) -> str:
@@ -82,6 +83,11 @@ def problem_words(case: str) -> str:
     elif name.startswith(("bracket", "br_")):
         name = "bracket, coarse" if name.endswith("coarse") else "bracket"
     return f"{name}, {LOADS.get(load, load)}"
+
+
+def jacobian_words(jacobian: str, depth: int) -> str:
+    """Behind a preconditioner: ", frozen tangent, Anderson 5"; nothing where that is usual."""
+    return (f", {JACOBIAN[jacobian]}" if jacobian != "tangent" else "") + (f", Anderson {depth}" if depth else "")
 
 
 def machine(slug: str) -> str:

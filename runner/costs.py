@@ -62,7 +62,7 @@ def work_of(point: points.Point, strategies: int, repetitions: int, gmsh: bool) 
     elif point.program not in points.KINDS:
         traits += point.axes()
     elif isinstance(point, points.Solves):
-        traits += [point.precondition, str(point.ranks), point.products]
+        traits += [point.precondition, str(point.ranks), point.products, point.jacobian, str(point.anderson)]
         terms += (size,)
     elif isinstance(point, points.Scaling):
         traits += [point.kind, str(point.ranks)]
@@ -188,7 +188,7 @@ def read_rows(path: pathlib.Path) -> Iterator[Record]:
     program = path.stem
     for row in table:
         key = tuple(row[c] for c in ("backend", "element", "case", "n_dof", "ranks", "precision", "hardening", "condition", "operand"))
-        groups[key + (row.get("precondition"), row["precision"], row["order"], row["plastic"])].append(row)
+        groups[key + (row.get("precondition"), row.get("jacobian"), row.get("anderson"), row["precision"], row["order"], row["plastic"])].append(row)
     for group in groups.values():
         record = record_of_rows(program, group)
         if record:
@@ -219,7 +219,9 @@ def record_of_rows(program: str, group: list[rows.Row]) -> Record | None:
             point = points.Peers(backend, element, size, str(first["precondition"]), ranks)
         else:
             products = str(first["precision"]).replace("double", "")
-            point = points.Solves(backend, element, size, str(first["precondition"]), ranks, products)
+            jacobian = str(first["jacobian"]).replace("tangent", "")
+            point = points.Solves(backend, element, size, str(first["precondition"]), ranks, products, jacobian,
+                                  int(first["anderson"] or 0))
         seconds = sampled(row for row in group if str(row["operation"]).startswith(("solve", "precondition_setup")))
     elif program == "scaling":
         mesh = dofs if "box" in case else f"irregular@{dofs}"

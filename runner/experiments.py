@@ -17,7 +17,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent.parent / "experiments"
 KEYS = {"name", "question", "program", "pass", "axes", "only", "repetitions", "processes"}
 LISTS = ("SIZES", "MESHES", "SOLVES", "STRONG", "WEAK", "SOCKET", "FURTHER", "RANKS")
 KERNEL_AXES = ("size", "order", "plastic", "pattern", "special", "element")
-AXES = {"kernels": KERNEL_AXES, "solves": ("problem", "precondition", "products", "element"),
+AXES = {"kernels": KERNEL_AXES, "solves": ("problem", "precondition", "products", "jacobian", "anderson", "element"),
         "peers": ("problem", "precondition", "element"), "scaling": ("size", "kind", "ranks", "element"),
         "anderson": ("element", "jacobian", "depth", "step"),
         "orthogonality": ("precondition", "orthogonalization", "basis", "columns"),
@@ -238,6 +238,8 @@ def solve_points(experiment: Experiment, backend: str, variables: Variables, fin
     ranks = [int(n) for n in variables.lists[f"RANKS_{backend}"]]
     preconditions = values(experiment, "precondition", backend, variables, ("$PRECONDITION",))
     products = [p.replace("double", "") for p in values(experiment, "products", backend, variables, ("double",))]
+    jacobians = [j.replace("tangent", "") for j in values(experiment, "jacobian", backend, variables, ("tangent",))]
+    depths = [int(m) for m in values(experiment, "anderson", backend, variables, ("0",))]
     elements = values(experiment, "element", backend, variables, ("$ELEMENTS",))
     for problem in values(experiment, "problem", backend, variables, ()):
         for mesh, precondition in itertools.product(meshes_of(problem, fine, peers), preconditions):
@@ -245,8 +247,9 @@ def solve_points(experiment: Experiment, backend: str, variables: Variables, fin
             counts = ranks or [1] if reference else [1]
             if peers and backend == "host":
                 counts = [max(ranks, default=1)]
-            for n, precision, element in itertools.product(counts, products, elements):
-                yield kind(backend, element, mesh, precondition, n, precision)
+            ways = itertools.product(counts, products, jacobians, depths)
+            for (n, precision, jacobian, depth), element in itertools.product(ways, elements):
+                yield kind(backend, element, mesh, precondition, n, precision, jacobian, depth)
 
 
 def rank_points(experiment: Experiment, backend: str, variables: Variables) -> Iterator[points.Point]:

@@ -25,6 +25,8 @@ ALL_OPERATIONS = 5
 # Those whose power is compared between operands: of the most and of the least power, and matrices.
 SMOOTH_STRATEGIES = ("element_only", "element_atomic", "patch", "assembled_bsr", "assembled_symmetric")
 STEADY = {"energy": ENERGY_SECONDS, "sustained": SUSTAINED_SECONDS}
+FROZEN_ITERATIONS = 5000  # of a load step with a frozen Jacobian, which converges slowly
+FROZEN = ("patch", "element_atomic", "assembled_symmetric")  # strategies of these solves, hundreds of iterations each
 COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
 
 
@@ -286,12 +288,24 @@ class Solves(Point):
     precondition: str = "block-jacobi"
     ranks: int = 1
     products: str = ""  # their precision; "": double
+    jacobian: str = ""  # difference or elastic; "": tangent
+    anderson: int = 0  # depth
 
     program: ClassVar[str] = "solves"
 
+    def strategies(self, here: Here) -> tuple[str, ...]:
+        is_long = self.jacobian == "elastic" and not here.chose_strategies
+        return tuple(s for s in here.few if s in FROZEN or not is_long)
+
+    def axes(self) -> tuple[str, ...]:
+        further = (self.products, self.jacobian, f"anderson{self.anderson}" if self.anderson else "")
+        return (self.precondition, str(self.ranks), *(word for word in further if word))
+
     def about(self) -> str:
-        return f"{self.size}, {self.precondition}, {ranks_of(self.ranks)}" + \
-            (f", products {self.products}" if self.products else "")
+        told = (f"products {self.products}" if self.products else "",
+                f"{self.jacobian} Jacobian" if self.jacobian else "",
+                f"Anderson {self.anderson}" if self.anderson else "")
+        return ", ".join((self.size, self.precondition, ranks_of(self.ranks), *(word for word in told if word)))
 
     def needs(self, here: Here) -> str:
         missing = super().needs(here)
@@ -339,6 +353,12 @@ class Solves(Point):
                  ",".join(process.strategies)]
         if self.products:
             flags += ["--products", self.products]
+        if self.jacobian:
+            flags += ["--jacobian", self.jacobian]
+        if self.jacobian == "elastic":
+            flags += ["--newton-iterations", str(FROZEN_ITERATIONS)]
+        if self.anderson:
+            flags += ["--anderson", str(self.anderson)]
         if here.threads:
             flags += ["--threads", here.threads]
         return [str(here.programs["solves"])] + self.problem(here) + flags + self.shared(here, process, files)
@@ -414,8 +434,10 @@ def parse(name: str) -> Point:
     program, backend, element, size, *axes = name.split("-")
     kind = KINDS[program]
     if kind in (Solves, Peers):
+        anderson = int(axes.pop().removeprefix("anderson")) if axes[-1].startswith("anderson") else 0
+        jacobian = axes.pop() if axes[-1] in ("difference", "elastic") else ""
         products = axes.pop() if axes[-1] == "mixed" else ""
-        return kind(backend, element, size, "-".join(axes[:-1]), int(axes[-1]), products)
+        return kind(backend, element, size, "-".join(axes[:-1]), int(axes[-1]), products, jacobian, anderson)
     if kind is Scaling:
         return kind(backend, element, size, axes[0], int(axes[1]))
     return kind(backend, element, size, *axes)

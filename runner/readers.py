@@ -48,7 +48,8 @@ def columns_of(point: points.Point) -> rows.Row:
             known["storage"] = point.storage
     elif isinstance(point, points.Solves):
         known |= {"precondition": point.precondition, "ranks": point.ranks, "n_dof": point.dofs(False),
-                  "case": case_of(point), "precision": point.products or "double"}
+                  "case": case_of(point), "precision": point.products or "double",
+                  "jacobian": point.jacobian or "tangent", "anderson": point.anderson}
         if isinstance(point, points.Peers):
             known["variant"] = f"petsc_{point.precondition}"
     elif isinstance(point, points.Scaling):

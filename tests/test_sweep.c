@@ -283,8 +283,9 @@ static void test_sweep_times_whole_solves(void **state)
     assert_int_equal(count(text, ",exchange,5,") + count(text, ",reduction,5,"), 2);
     assert_int_equal(count(text, ",precondition_level1,"), 2);
     assert_int_equal(count(text, ",ok\n") + 1, count(text, "\n"));
-    assert_int_equal(count(text, "gmres,block-jacobi,20,600,"), 2 * N_OPERATION + 2); /* the work is fixed */
-    assert_true(count(text, "cg,multigrid,1,") >= N_OPERATION);
+    assert_int_equal(count(text, "gmres,block-jacobi,tangent,0,20,600,"),
+                     2 * N_OPERATION + 2); /* the work is fixed */
+    assert_true(count(text, "cg,multigrid,tangent,0,1,") >= N_OPERATION);
     assert_int_equal(count(text, ",box3-stretched-fixed,"), 2 * N_OPERATION + 2);
     assert_true(count(text, ",solve,5,1,") >= N_POINT);
     assert_holds(text, ",precondition_setup,5,1,");

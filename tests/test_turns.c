@@ -1,5 +1,5 @@
 /* Strategies take turns in whole solves, one that does not fit beside the others comes behind them, and
- * answers are checked after they were timed, too. */
+ * answers are checked after they were timed, too, whatever Jacobian led to them. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -118,12 +118,79 @@ static void test_answers_are_checked_after_timing(void **state)
     }
 }
 
+/* What tells the ways of a plastic solve apart stands in their rows; all have the answer of the tangent. A
+ * frozen Jacobian takes many iterations, fewer with acceleration, and none is timed that does not arrive. */
+static void test_jacobians_have_rows(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {"",
+                                       "--jacobian difference",
+                                       "--anderson 5",
+                                       "--jacobian elastic --newton-iterations 5000",
+                                       "--jacobian elastic --newton-iterations 5000 --anderson 5",
+                                       "--jacobian elastic --newton-iterations 3"};
+    enum { N_WAY = sizeof ways / sizeof *ways };
+    static const char *const wanted[N_WAY] = {"cg tangent 0 ok\n", "gmres difference 0 ok\n",
+                                              "cg tangent 5 ok\n", "cg elastic 0 ok\n",
+                                              "cg elastic 5 ok\n", "cg elastic 0 failed\n"};
+    int newton[N_WAY];
+    skip_without("solves", "Jacobians");
+    for (int k = 0; k < N_WAY; k++) {
+        free(
+            read_success("rm -f '%s/rows.csv'; %s/solves bench/problems/stretched.json --cells 4 --threads 1 "
+                         "--repetitions 1 --variants patch --rows '%s/rows.csv' %s 2>&1",
+                         test_folder, build_folder(), test_folder, ways[k]));
+        char *row = read_success(
+            "awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } $c[\"operation\"] == \"solve\" "
+            "{ print $c[\"krylov\"], $c[\"jacobian\"], $c[\"anderson\"], $c[\"status\"] }' '%s/rows.csv'",
+            test_folder);
+        if (strcmp(row, wanted[k])) fail_msg("%s: %sinstead of %s", ways[k], row, wanted[k]);
+        free(row);
+        char *told = column_of("rows.csv", "solve", "newton_iterations");
+        newton[k] = atoi(told + strlen("patch "));
+        free(told);
+    }
+    if (!(newton[0] < newton[2] && newton[2] < newton[4] && newton[4] < newton[3]))
+        fail_msg("iterations: %d with tangents, %d accelerated; %d frozen, %d accelerated", newton[0],
+                 newton[2], newton[3], newton[4]);
+}
+
+/* What the load has no use for is refused in a line, and nothing is solved. */
+static void test_flags_without_a_use_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *flags, *said;
+    } refused[] = {
+        {"--load linear --jacobian elastic",
+         "solves: --jacobian elastic: so is the tangent of --load linear\n"},
+        {"--load fixed --jacobian difference", "solves: --jacobian difference: --load fixed has tangents\n"},
+        {"--load linear --anderson 5", "solves: --anderson 5: is for --load steps, not linear\n"},
+        {"--load fixed --newton-iterations 9",
+         "solves: --newton-iterations 9: is for --load steps, not fixed\n"},
+        {"--anderson 17", "solves: --anderson 17: is not a whole number from 0 to 16\n"},
+        {"--jacobian difference --products mixed",
+         "solves: --products mixed: --jacobian difference has no products of tangents\n"},
+        {"--basis single", "solves: --basis single: --load steps solves by CG, which has none\n"}};
+    skip_without("solves", "flags");
+    for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
+        int code;
+        char *said = read_command(&code, "%s/solves bench/problems/stretched.json --cells 2 %s 2>&1",
+                                  build_folder(), refused[k].flags);
+        if (code != 2 || strcmp(said, refused[k].said))
+            fail_msg("%s: exit code %d: %s", refused[k].flags, code, said);
+        free(said);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strategies_take_turns),
         cmocka_unit_test(test_one_that_does_not_fit_comes_last),
         cmocka_unit_test(test_answers_are_checked_after_timing),
+        cmocka_unit_test(test_jacobians_have_rows),
+        cmocka_unit_test(test_flags_without_a_use_are_refused),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, folder_open, folder_close);

@@ -12,11 +12,12 @@ from report import sources
 from report.model import LEAST_PROCESSES, NOISY, Model, interval
 from report.panels import Figure
 from report.places import ranked
+from report.render.jacobians import jacobians_table
 from report.render.tables import (GIGA, Cell, Table, answers, answers_table, choice_table, fullest, listed,
                                   machines_table, processes_table, repeated_table, runs_table, scaling_table,
                                   solve_choice_table, solves_table, strategies_table)
 from report.text import count, digits
-from report.wholes import solves_of
+from report.wholes import is_usual, solves_of
 from report.words import ELEMENT, PRODUCTS, STRATEGY
 
 CLAIM_KEYS = ("name", "headline", "expected", "asks", "sentence", "verdict", "where", "decided_by")
@@ -106,7 +107,7 @@ def set_up_spread(model: Model) -> float | None:
     """The largest ratio of set-ups of one solve's mesh and strategy in two runs."""
     at: dict[tuple, list[float]] = {}
     for p in model.of("solves.csv"):
-        if p.operation == "solve" and p.set_up:
+        if p.operation == "solve" and p.set_up and is_usual(p):
             key = (p.card.name, p.case, p.element, p.n_dof, p.ranks, p.krylov, p.precondition, p.strategy)
             at.setdefault(key, []).append(p.set_up)
     return max((max(values) / min(values) for values in at.values() if len(values) > 1), default=None)
@@ -261,7 +262,7 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
         Section("method", "Method", [Words(text) for text in METHOD]),
         Section("products", "Products and residuals",
                 of(*shown("throughput", "time", "irregular", "plastic", "conditions", "roofline"), *tables)),
-        Section("wholes", "Whole solves", shown("solves", "breakdown", "break-even")),
+        Section("wholes", "Whole solves", of(*shown("solves", "breakdown", "break-even"), jacobians_table(model))),
         Section("several", "Several GPUs, hosts, precision, reproducibility, energy",
                 shown("scaling", "host", "precision", "reproducible", "energy")),
         Section("studies", "Anderson acceleration and orthogonality", shown("anderson", "orthogonality")),

@@ -13,7 +13,7 @@ from report.rows import LEAST_PROCESSES
 from report.scaling_figures import speeds
 from report.text import count, digits, seconds
 from report.wholes import solves_of, wholes
-from report.words import ELEMENT, MATRIX, OPERATION, PRECONDITION, PRODUCTS, STRATEGY, problem_words
+from report.words import ELEMENT, MATRIX, OPERATION, PRECONDITION, PRODUCTS, STRATEGY, jacobian_words, problem_words
 
 GIGA = 1e-9
 
@@ -229,9 +229,9 @@ def solves_table(model: Model) -> Table | None:
     rows = []
     at: dict[tuple, list[Point]] = {}
     for p in model.of("solves.csv"):
-        at.setdefault((p.run, p.backend, p.threads, p.case, p.element, p.krylov, p.precondition, p.ranks, p.strategy),
-                      []).append(p)
-    for (run, _, _, case, element, _, precondition, ranks, strategy), some in at.items():
+        at.setdefault((p.run, p.backend, p.threads, p.case, p.element, p.krylov, p.precondition, p.jacobian, p.anderson,
+                       p.ranks, p.strategy), []).append(p)
+    for (run, _, _, case, element, _, precondition, jacobian, depth, ranks, strategy), some in at.items():
         solve, graph, prepare = (one(some, operation=o)
                                  for o in ("solve", "solve_graph", "precondition_setup"))
         if not solve:
@@ -240,7 +240,7 @@ def solves_table(model: Model) -> Table | None:
             Cell(solve.card.short),
             Cell(ELEMENT[element]),
             Cell(problem_words(case)),
-            Cell(PRECONDITION[precondition]),
+            Cell(PRECONDITION[precondition] + jacobian_words(jacobian, depth)),
             Cell(STRATEGY[strategy]),
             size(solve.n_dof),
             Cell(str(ranks), ranks),

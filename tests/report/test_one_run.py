@@ -297,6 +297,15 @@ class Solves(Run):
         self.assertIn("192 DoF, d, 2 threads. Milliseconds.", self.page())
 
 
+    def test_jacobians_are_lines_of_their_own(self):
+        self.kernels(*(row(ms, ms, ms, operation="solve", jacobian=jacobian, anderson=depth, **self.SOLVE)
+                       for ms, jacobian, depth in ((90, "tangent", 0), (30, "elastic", 5), (60, "difference", 0))),
+                     kind="solves.csv")
+        lines = self.tables()["box3-stretched-fixed, tet4 on host"][1:]
+        self.assertEqual([line[1] for line in lines],
+                         ["multigrid", "multigrid, Jacobian difference", "multigrid, Jacobian elastic, Anderson 5"])
+
+
 class Studies(Run):
     def test_ways_to_store(self):
         self.kernels(row(1, 1, 1, storage="GROUPS", error=1e-15), row(0.5, 0.5, 0.5, storage="FLOATS", error=1e-7),

@@ -39,6 +39,18 @@ class Readers(unittest.TestCase):
         boxes = [points.Kernels("cuda", "hex8", "6000000", special=special) for special in ("", "energy")]
         self.assertEqual([self.reads("energy_over_matrix", box) for box in boxes], [False, True])
 
+    def test_jacobians(self):
+        def solve(jacobian: str = "", depth: int = 0) -> points.Solves:
+            return points.Solves("cuda", "hex8", "stretched46", "multigrid", jacobian=jacobian, anderson=depth)
+
+        ways = [solve(), solve("", 5), solve("difference"), solve("elastic"), solve("elastic", 5)]
+        for name, wanted in (("newton_iteration", [True, False, False, False, False]),
+                             ("difference_jacobian", [True, False, True, False, False]),
+                             ("anderson_time", [False, False, False, True, True]),
+                             ("frozen_tangent", [True, False, False, False, True])):
+            with self.subTest(name=name):
+                self.assertEqual([self.reads(name, way) for way in ways], wanted)
+
     def test_studies(self):
         self.assertTrue(self.reads("anderson_newton", studies.Anderson("host", "hex8", "strip", depth="3")))
         self.assertFalse(self.reads("anderson_newton", studies.Anderson("host", "hex8", "strip", "elastic", "3")))

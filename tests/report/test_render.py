@@ -18,6 +18,8 @@ from report import figures, gnuplot, model, render
 from report.render import document as document_
 from report.render import latex
 from report.render import tables
+from report.render.jacobians import jacobians_table
+from report.wholes import solves_of
 from tests.report import small
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
@@ -211,6 +213,39 @@ class Rendered(unittest.TestCase):
 
     def test_solves(self):
         self.assertEqual(self.rows("all-solves")[1][7:13], ["20.0", "10.0", "50.0 (47.5–52.5)", "", "10", "100"])
+
+    def test_jacobians(self):
+        """Beside Newton's method in one run; the strategy is the one that takes least by it, whoever wins elsewhere."""
+        self.assertIsNone(jacobians_table(self.model))
+        plain = [r for r in small.plenty() if "krylov" in r]
+
+        def way(factor: float, newton: int, jacobian: str, depth: int = 0, **more) -> list[dict]:
+            return [r | {"jacobian": jacobian, "anderson": depth, "newton_iterations": newton,
+                         "median_s": factor * r["median_s"], "ci95_low_s": factor * r["ci95_low_s"],
+                         "ci95_high_s": factor * r["ci95_high_s"]} | more
+                    for r in plain if r["operation"] == "solve"]
+
+        usual = [r | {"jacobian": "tangent", "anderson": 0} for r in plain]
+        lost = [r | {"status": "failed", "median_s": ""} for r in way(1, 0, "tangent", 5)]
+        several = usual + lost + way(10, 400, "elastic") + way(3, 60, "elastic", 5) + \
+            way(2, 9, "difference", krylov="gmres")
+        with mock.patch.object(small, "SOLVES", small.SOLVES + ["jacobian", "anderson"]):
+            built = model.build(small.results(self.path / "jacobians", c1=several))
+        table = jacobians_table(built)
+        at = {head: i for i, head in enumerate(table.columns)}
+        self.assertEqual([[line[at[head]].text for head in ("strategy", "Jacobian", "depth", "Newton", "solve",
+                                                            "over Newton's method", "with set-ups")]
+                          for line in table.rows], [
+            ["patch", "tangent", "0", "10", "50.0 (47.5–52.5)", "", "80.0"],
+            ["patch", "tangent", "5", "", "failed", "", ""],
+            ["patch", "differences", "0", "9", "100 (95.0–105)", "2.00 (1.81–2.21)", "120"],
+            ["patch", "frozen tangent", "0", "400", "500 (475–525)", "10.0 (9.05–11.1)", "520"],
+            ["patch", "frozen tangent", "5", "60", "150 (143–158)", "3.00 (2.71–3.32)", "170"]])
+        self.assertEqual({place[0] for place in solves_of(built)}, {p.card for p in built.of("solves.csv")})
+        self.assertEqual({p.jacobian for some in solves_of(built).values() for p in some}, {"tangent"})
+        behind = [line[3].text for line in tables.solves_table(built).rows if line[4].text == "patch"]
+        self.assertEqual(behind, ["multigrid", "multigrid, frozen tangent", "multigrid, frozen tangent, Anderson 5",
+                                  "multigrid, differences"])
 
     def test_one_process_is_said(self):
         self.assertIn("none were measured by at least 3 processes", self.text["report.md"])

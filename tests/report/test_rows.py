@@ -1,5 +1,6 @@
 """Files in results/ are what the schema says, and faults are told with file, line and value."""
 
+import csv
 import gzip
 import pathlib
 import tempfile
@@ -94,9 +95,28 @@ class Reading(unittest.TestCase):
         self.refused(old.replace("3e-03", "fast"), "line 2", "seconds 'fast'")
 
     def test_samples_of_solves_and_ranks(self):
-        self.assertEqual(rows.columns_of(rows.kind_of(pathlib.Path("samples-solves.csv")))[:3],
-                         ["krylov", "precondition", "backend"])
+        self.assertEqual(rows.columns_of(rows.kind_of(pathlib.Path("samples-solves.csv")))[:5],
+                         ["krylov", "precondition", "jacobian", "anderson", "backend"])
         self.assertEqual(rows.kind_of(pathlib.Path("samples-scaling.csv")), "samples.csv")
+
+    def test_solves_tell_their_jacobian(self):
+        self.path = self.path.with_name("solves.csv")
+        ways = ["gmres,multigrid,difference,0", "cg,multigrid,elastic,0", "cg,multigrid,elastic,5"]
+        head = f"krylov,precondition,jacobian,anderson,newton_iterations,krylov_iterations,{HEADER}"
+        some = self.read(head + "".join(f"\n{way},7,77,{ROW}" for way in ways))
+        self.assertEqual(len(rows.by_point(some)), 3)
+        self.assertEqual([(row["jacobian"], row["anderson"]) for row in some],
+                         [("difference", 0), ("elastic", 0), ("elastic", 5)])
+        self.refused(f"{head}\ncg,multigrid,frozen,0,7,77,{ROW}\n", "line 2", "jacobian 'frozen'")
+
+    def test_a_difference_stood_in_the_case_up_to_schema_8(self):
+        self.path = self.path.with_name("solves.csv")
+        head = f"krylov,precondition,newton_iterations,krylov_iterations,{HEADER}"
+        case = next(csv.DictReader([HEADER, ROW]))["case"]
+        old, own = self.read(f"{head}\ngmres,multigrid,7,77,{ROW.replace(f',{case},', f',{case}-difference,')}\n"
+                             f"gmres,multigrid,7,77,{ROW}\n")
+        self.assertEqual([(row["case"], row["jacobian"], row["anderson"]) for row in (old, own)],
+                         [(case, "difference", 0), (case, "tangent", 0)])
 
     def test_conditions_are_points_of_their_own(self):
         other = ROW.replace("burst", "sustained")

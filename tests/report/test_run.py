@@ -671,6 +671,31 @@ class Starting(unittest.TestCase):
             self.assertEqual([flag for flag in command if flag in wanted], wanted)
             self.assertEqual(point.measures_energy(), special == "energy")
 
+    def test_jacobians_of_a_solve_are_flags(self):
+        here = points.Here({"solves": pathlib.Path("solves")}, pathlib.Path(), (), ("patch",), {"host": 2})
+        files, process = points.Files(pathlib.Path("a.rows.part")), points.Process(1, 7, ("patch",))
+        frozen = ["--jacobian", "elastic", "--newton-iterations", "5000"]
+        for jacobian, depth, name, wanted in (
+                ("", 0, "block-jacobi-1", []), ("", 5, "block-jacobi-1-anderson5", ["--anderson", "5"]),
+                ("difference", 0, "block-jacobi-1-difference", ["--jacobian", "difference"]),
+                ("elastic", 0, "block-jacobi-1-elastic", frozen),
+                ("elastic", 10, "block-jacobi-1-elastic-anderson10", frozen + ["--anderson", "10"])):
+            point = points.Solves("host", "hex8", "stretched16", "block-jacobi", jacobian=jacobian, anderson=depth)
+            with self.subTest(name=name):
+                self.assertEqual(point.name(), f"solves-host-hex8-stretched16-{name}")
+                self.assertEqual(points.parse(point.name()), point)
+                command = point.command(here, process, files)
+                at = command.index("patch") + 1
+                self.assertEqual(command[at:command.index("--repetitions")], wanted)
+        few = dataclasses.replace(here, few=("patch", "node_csr", "assembled_symmetric"))
+        frozen_few = [points.Solves("host", "hex8", "stretched16", jacobian="elastic").strategies(one)
+                      for one in (few, dataclasses.replace(few, chose_strategies=True))]
+        self.assertEqual(frozen_few, [("patch", "assembled_symmetric"), few.few])
+        self.assertEqual(points.Solves("host", "hex8", "stretched16", jacobian="difference").strategies(few), few.few)
+        mixed = points.Solves("cuda", "tet4", "stretched46", "multigrid", 1, "mixed", "elastic", 5)
+        self.assertEqual(points.parse(mixed.name()), mixed)
+        self.assertEqual(mixed.about(), "stretched46, multigrid, 1 rank, products mixed, elastic Jacobian, Anderson 5")
+
     def policy(self) -> str:
         """What a program that is launched now finds in its environment."""
         with tempfile.TemporaryDirectory() as top:
