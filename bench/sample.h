@@ -11,9 +11,7 @@ typedef struct bench_oracle {
     oracle_mesh mesh;
     int n_sample, width; /* width: history values of an element, points × FE_N_STATE */
     int *node, *elem;    /* [mesh.n_node], [mesh.n_elem] local numbers; sampled nodes come first */
-    int64_t *elem_tag;   /* [mesh.n_elem] */
     uint8_t *material;   /* [mesh.n_elem] their layers */
-    uint8_t *chosen;     /* [mesh.n_elem] deformation->chosen of them, NULL where that is */
     double *x;
     int *conn;
     double *u[2], *v; /* [n_node][3]: committed, trial, direction */
