@@ -18,11 +18,12 @@ typedef struct bench_oracle {
     oracle_state *committed, *trial;
     double (*tangent)[6][6], (*elastic)[6][6];
     double *result[BENCH_N_OPERATION], *scale[BENCH_N_OPERATION]; /* [n_node][3 or 9]; none for material */
-    double *first[BENCH_N_OPERATION];                             /* the first strategy's result, all rows */
-    int *place;     /* device: entries of trial.point of the sampled elements */
-    double *taken;  /* device */
-    uint64_t *hash; /* device */
-    uint8_t *flags; /* [n_elem of the share] */
+    double *slack; /* [n_node][3] what the residual of a part may lose besides; otherwise NULL */
+    double *first[BENCH_N_OPERATION]; /* the first strategy's result, all rows */
+    int *place;                       /* device: entries of trial.point of the sampled elements */
+    double *taken;                    /* device */
+    uint64_t *hash;                   /* device */
+    uint8_t *flags;                   /* [n_elem of the share] */
 } bench_oracle;
 
 /* Samples owned nodes of the workload, half of them on its border; the oracle computes every operation there.
