@@ -119,7 +119,7 @@ PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
 RANK_SOURCES := bench/solve.c bench/answer.c bench/output.c bench/solves.c bench/solves_options.c bench/peers.c bench/whole.c bench/scaling.c bench/scaling_rank.c bench/scaling_times.c \
   bench/scaling_options.c bench/options.c bench/turns.c
 KERNELS_SOURCES := $(wildcard bench/*.cc)
-BENCH_SOURCES := $(filter-out $(RANK_SOURCES),$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
+BENCH_SOURCES := $(filter-out $(RANK_SOURCES) bench/part.c,$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c)) oracle/oracle.c
 FUZZERS := mesh problem command writer
@@ -271,14 +271,16 @@ $(BUILD)/peers: $(call object,bench/peers.c bench/options.c bench/whole.c) $(PRO
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(PETSC_LIBS) $(PROGRAM_LIBS) $(LIBS)
 SCALING_OBJECTS := $(call object,bench/scaling.c bench/scaling_rank.c bench/scaling_times.c bench/scaling_options.c bench/options.c) \
     $(call objects,$(BENCH_SOURCES))
-KERNELS_OBJECTS := $(call objects,$(KERNELS_SOURCES) $(BENCH_SOURCES))
+KERNELS_OBJECTS := $(call objects,$(KERNELS_SOURCES) $(BENCH_SOURCES)) \
+    $(if $(HAVE_PROGRAMS),$(call object,bench/part.c) $(PROGRAM_OBJECTS),$(call object,bench/first/no_part.c))
 $(BUILD)/scaling: $(SCALING_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/kernels: $(KERNELS_OBJECTS) $(BUILD)/libfebench.a
-$(BUILD)/first/kernels: $(call object,$(KERNELS_SOURCES) bench/first/no_floats.c) \
+$(BUILD)/first/kernels: $(call object,$(KERNELS_SOURCES) bench/first/no_floats.c bench/first/no_part.c) \
     $(call doubles,$(call objects,$(BENCH_SOURCES))) $(BUILD)/first/libfebench.a
+$(BUILD)/kernels: PART_LIBS := $(if $(HAVE_PROGRAMS),$(PROGRAM_LIBS))
 $(BUILD)/kernels $(BUILD)/first/kernels:
-	$(call said,LINK,$@)$(CXX) $(LINK_FLAGS) -o $@ $^ $(BENCHMARK_LIBS) $(LIBS)
+	$(call said,LINK,$@)$(CXX) $(LINK_FLAGS) -o $@ $^ $(BENCHMARK_LIBS) $(PART_LIBS) $(LIBS)
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	@mkdir -p $(@D)
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) \

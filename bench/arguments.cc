@@ -61,6 +61,12 @@ const char help[] =
     "  --fe_pattern=PATTERN   which: clustered: in one slab; scattered: at random places; zones: a few "
     "connected\n"
     "                         zones, as in a part under load (clustered)\n"
+    "  --fe_problem=FILE.json --fe_state=FILE.json.state\n"
+    "                         instead of these two: the state of a part that `solve --steps N` left beside "
+    "its "
+    "result,\n"
+    "                         with the material of its problem, on the mesh of the solve "
+    "(--fe_mesh=FILE.msh)\n"
     "  --fe_operand=OPERAND   displacements and directions: random, or smooth as in a solve, which moves "
     "the\n"
     "                         power of a card (random)\n"
@@ -137,6 +143,9 @@ fe_status set_flag(arguments &a, const std::string &flag, const std::string &val
 {
     double x;
     int i;
+    a.given[flag] = value;
+    if (flag == "fe_problem") return a.problem = value, FE_OK;
+    if (flag == "fe_state") return a.state = value, FE_OK;
     if (flag == "fe_rows") return a.rows = value, FE_OK;
     if (flag == "fe_samples") return a.samples = value, FE_OK;
     if (flag == "fe_machine") return a.machine = value, FE_OK;
@@ -216,6 +225,34 @@ fe_status set_flag(arguments &a, const std::string &flag, const std::string &val
             return fe_fail(FE_BAD_INPUT, "--%s: is not an option; kernels --help lists them", flag.c_str());
         }
     }
+    return FE_OK;
+}
+
+/* The state of a part says what it is on, and of which material. */
+fe_status check_state(const arguments &a)
+{
+    if (a.state.empty() && a.problem.empty())
+        return a.pattern == BENCH_PART ? fe_fail(FE_BAD_INPUT, "--fe_pattern=part: is that of --fe_state")
+                                       : FE_OK;
+    if (a.problem.empty())
+        return fe_fail(FE_BAD_INPUT, "--fe_state=%s: needs --fe_problem, the file that was solved",
+                       a.state.c_str());
+    if (a.state.empty())
+        return fe_fail(FE_BAD_INPUT, "--fe_problem=%s: needs --fe_state, which was left by its solve",
+                       a.problem.c_str());
+    for (const char *flag :
+         {"fe_plastic", "fe_pattern", "fe_materials", "fe_hardening", "fe_refine", "fe_dofs"})
+        if (a.given.count(flag))
+            return fe_fail(FE_BAD_INPUT,
+                           "--%s=%s: not with --fe_state, whose mesh, material and points are given", flag,
+                           a.given.at(flag).c_str());
+    if (a.order != FE_ORDER_AUTO && a.order != FE_ORDER_AS_IS)
+        return fe_fail(FE_BAD_INPUT,
+                       "--fe_order=%s: not with --fe_state, which has the numbers of its mesh's file",
+                       fe_order_names[a.order]);
+    if (a.meshes.size() != 1)
+        return fe_fail(FE_BAD_INPUT, "--fe_state=%s: needs --fe_mesh=FILE.msh, the one mesh of the solve",
+                       a.state.c_str());
     return FE_OK;
 }
 
@@ -337,6 +374,7 @@ fe_status parse(int argc, char **argv, arguments &a, std::vector<char *> &rest)
     if (a.cold && a.sustained > 0.0)
         return fe_fail(FE_BAD_INPUT,
                        "--fe_cold: not with --fe_sustained, since a cold call is one behind a pause");
+    FE_TRY(check_state(a));
     set_defaults(a);
     return FE_OK;
 }

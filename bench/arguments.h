@@ -4,6 +4,7 @@
 
 #include "bench/point.h"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,8 @@ struct arguments {
     bench_operand operand = BENCH_RANDOM;
     double plastic = 1.0, energy = 0.0, sustained = 0.0;
     int threads = 0, refine = 0, process = 1;
+    std::map<std::string, std::string> given; /* febench's flags and their values */
+    std::string problem, state;               /* of a part; neither, or both */
     std::string rows, samples, machine, give_up, out, out_format = "json", format, filter;
     std::string least; /* --benchmark_min_time */
     bool slug = false, done = false, cold = false;

@@ -1,7 +1,7 @@
 /* Sizes of benchmark boxes and the piece of one that a rank holds; see box_piece.h. */
 #include "bench/box_piece.h"
 
-const char *const bench_pattern_names[BENCH_N_PATTERN] = {"clustered", "scattered", "zones"};
+const char *const bench_pattern_names[BENCH_N_PATTERN] = {"clustered", "scattered", "zones", "part"};
 const char *const bench_operand_names[BENCH_N_OPERAND] = {"random", "smooth"};
 
 double bench_box_cell(const bench_box *box)

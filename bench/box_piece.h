@@ -2,6 +2,7 @@
 #ifndef BENCH_BOX_PIECE_H
 #define BENCH_BOX_PIECE_H
 
+#include "bench/part.h"
 #include "common/mesh/mesh.h"
 #include "common/problem/share.h"
 #include "common/variant.h"
@@ -11,7 +12,13 @@ extern "C" {
 #endif
 
 /* Which elements are plastic, see workload_fields.h. */
-typedef enum bench_pattern { BENCH_CLUSTERED, BENCH_SCATTERED, BENCH_ZONES, BENCH_N_PATTERN } bench_pattern;
+typedef enum bench_pattern {
+    BENCH_CLUSTERED,
+    BENCH_SCATTERED,
+    BENCH_ZONES,
+    BENCH_PART,
+    BENCH_N_PATTERN
+} bench_pattern;
 extern const char *const bench_pattern_names[BENCH_N_PATTERN];
 /* What displacements and directions are made of, see workload_fields.h. */
 typedef enum bench_operand { BENCH_RANDOM, BENCH_SMOOTH, BENCH_N_OPERAND } bench_operand;
@@ -28,7 +35,8 @@ typedef struct bench_box {
     int pieces;                    /* order auto: strategies want pieces (FE_PIECES) */
     double plastic;                /* share of elements */
     bench_pattern pattern;
-    bench_operand operand; /* smooth: of one rank */
+    const bench_part *part; /* of BENCH_PART, otherwise NULL */
+    bench_operand operand;  /* smooth: of one rank */
     const fe_backend *backend;
     int threads;
     int precision; /* of the strategies on it: FE_DOUBLE, FE_MIXED or FE_SINGLE */

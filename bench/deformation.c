@@ -136,7 +136,9 @@ fe_status bench_deformation_open(bench_workload *c, const fe_mesh *mesh)
     bench_deformation *deformation = c->deformation;
     deformation->operand = box->operand, deformation->length = at.size;
     memcpy(deformation->low, at.low, sizeof deformation->low);
-    if (box->pattern != BENCH_CLUSTERED) FE_TRY(choose_elements(box, mesh, &at, deformation));
+    deformation->part = box->part;
+    if (box->pattern == BENCH_SCATTERED || box->pattern == BENCH_ZONES)
+        FE_TRY(choose_elements(box, mesh, &at, deformation));
     if (!box->mesh) {
         int cells[3];
         int64_t n_dof;
@@ -149,7 +151,7 @@ fe_status bench_deformation_open(bench_workload *c, const fe_mesh *mesh)
     double least;
     FE_TRY(measure_sizes(mesh, deformation, &least));
     c->across = at.size / least;
-    if (deformation->chosen) return FE_OK;
+    if (deformation->chosen || deformation->part) return FE_OK;
     FE_TRY(level_below(mesh, &at, BENCH_CLUSTERED, box->plastic, &deformation->height));
     if (isinf(deformation->height))
         deformation->height = deformation->height > 0.0 ? at.low[2] + at.size : at.low[2];

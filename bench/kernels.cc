@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -33,9 +34,13 @@ bool has_full(const arguments &a)
 }
 
 fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend *backend, int precision,
-                    int hardening, int kind, int dofs, std::vector<std::unique_ptr<group>> &groups)
+                    int hardening, int kind, int dofs, const bench_part *part,
+                    std::vector<std::unique_ptr<group>> &groups)
 {
     char name[160];
+    if (part && part->n_point != fe_points(kind))
+        return fe_fail(FE_BAD_INPUT, "%s: points of an element: %d; of --fe_elements=%s: %d", a.state.c_str(),
+                       part->n_point, fe_kind_name(kind), fe_points(kind));
     auto g = std::make_unique<group>();
     g->box = {};
     g->mesh = mesh, g->asked_dof = dofs;
@@ -45,7 +50,8 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
     g->mesh_name = name;
     if (a.materials > 1) g->mesh_name += "-materials" + std::to_string(a.materials);
     g->box.kind = kind, g->box.order = a.order, g->box.backend = backend;
-    g->box.plastic = a.plastic, g->box.pattern = a.pattern, g->box.operand = a.operand;
+    g->box.plastic = part ? part->flows : a.plastic, g->box.pattern = part ? BENCH_PART : a.pattern;
+    g->box.part = part, g->box.operand = a.operand;
     g->box.threads = threads_of(a), g->box.precision = precision, g->box.hardening = hardening;
     g->box.materials = a.materials, g->box.full = has_full(a);
     for (const double contact : a.contacts) g->box.contact[g->box.n_contact++] = contact;
@@ -129,7 +135,7 @@ fe_status check_precisions(const arguments &a)
 /* Meshes × backends × elements × sizes × precisions × laws of hardening; a file has one kind of elements and
  * one size. Shares of contact are of one group, so that they are timed in turns. */
 fe_status add_groups(const arguments &a, const std::vector<std::unique_ptr<bench_mesh>> &meshes,
-                     std::vector<std::unique_ptr<group>> &groups)
+                     const bench_part *part, std::vector<std::unique_ptr<group>> &groups)
 {
     FE_TRY(check_precisions(a));
     FE_TRY(check_full(a));
@@ -143,12 +149,37 @@ fe_status add_groups(const arguments &a, const std::vector<std::unique_ptr<bench
                         for (const int hardening : a.hardenings)
                             if (bench_mesh_holds(mesh.get(), kind))
                                 FE_TRY(add_group(a, mesh.get(), backend, precision, hardening, kind, dofs,
-                                                 groups));
+                                                 part, groups));
         if (groups.size() == before)
             return fe_fail(FE_BAD_INPUT, "%s: holds %s, which --fe_elements does not name", mesh->path,
                            fe_kind_name(mesh->file.kind));
     }
     return FE_OK;
+}
+
+/* On the host, and to two digits, so that rows of all backends and precisions say the same. */
+fe_status count_flowing(const arguments &a, const fe_mesh &mesh, bench_part *part)
+{
+    bench_box box = {};
+    bench_workload c = {};
+    box.kind = mesh.kind == FE_TET4 && part->n_point == 4 ? FE_TET4_P4 : mesh.kind;
+    box.mesh = &mesh, box.order = a.order, box.backend = &fe_backend_host, box.threads = threads_of(a);
+    box.precision = FE_DOUBLE, box.pattern = BENCH_PART, box.part = part;
+    const fe_status status = bench_workload_open(&box, &c);
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2g", (double)c.n_softened / mesh.n_elem);
+    part->flows = std::strtod(text, nullptr);
+    bench_workload_close(&c);
+    return status;
+}
+
+fe_status open_part(const arguments &a, const bench_mesh &mesh, bench_part *part)
+{
+    if (mesh.shape != BENCH_FILE)
+        return fe_fail(FE_BAD_INPUT, "--fe_mesh=%s: is not the mesh file that --fe_state was left for",
+                       a.meshes[0].c_str());
+    FE_TRY(bench_part_open(a.problem.c_str(), a.state.c_str(), &mesh.file, part));
+    return count_flowing(a, mesh.file, part);
 }
 
 fe_status measure_ceilings(const fe_backend *backend, int threads, double *copy, double *flops)
@@ -267,8 +298,10 @@ fe_status run(int argc, char **argv)
     if (a.done) return FE_OK;
     std::vector<std::unique_ptr<bench_mesh>> meshes;
     std::vector<std::unique_ptr<group>> groups;
+    bench_part part = {};
     const auto close = [&](fe_status status) {
         for (auto &m : meshes) bench_mesh_close(m.get());
+        bench_part_close(&part);
         return status;
     };
     int n = (int)rest.size();
@@ -282,7 +315,8 @@ fe_status run(int argc, char **argv)
         const fe_status status = bench_mesh_open(word.c_str(), a.refine, a.order, meshes.back().get());
         if (status != FE_OK) return close(status);
     }
-    fe_status status = add_groups(a, meshes, groups);
+    fe_status status = a.state.empty() ? FE_OK : open_part(a, *meshes[0], &part);
+    if (status == FE_OK) status = add_groups(a, meshes, a.state.empty() ? nullptr : &part, groups);
     if (status == FE_OK) status = run_groups(a, machine, groups);
     groups.clear();
     return close(status);

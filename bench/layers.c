@@ -37,7 +37,7 @@ static double factor_of(int layer)
 
 fe_status bench_layers_open(const bench_box *box, const fe_mesh *mesh, bench_layers *l)
 {
-    const fe_material steel = bench_material(box->hardening);
+    const fe_material steel = box->part ? box->part->material : bench_material(box->hardening);
     const int nc = fe_corners(mesh->kind), n = box->materials > 1 ? box->materials : 1;
     double low, high;
     *l = (bench_layers){.all = {n, l->material, NULL}};

@@ -1,4 +1,5 @@
-/* The materials of a benchmark workload: a steel, or equally thick layers in y of several. */
+/* The materials of a benchmark workload: a steel, or equally thick layers in y of several, or that of a part.
+ */
 #ifndef BENCH_LAYERS_H
 #define BENCH_LAYERS_H
 

@@ -175,7 +175,8 @@ fe_status output_end(output *o, const fe_result *r)
 {
     if (!o->result) return FE_OK;
     FE_TRY(fe_result_write(&o->file, r));
-    if (has_state(o) && !strcmp(r->status, "converged")) unlink(o->state); /* nothing is left to do */
+    if (has_state(o) && !o->keeps_last && !strcmp(r->status, "converged"))
+        unlink(o->state); /* nothing is left to do */
     return FE_OK;
 }
 

@@ -11,7 +11,7 @@
 typedef struct output {
     /* set by the caller, which keeps them; NULL: not wanted */
     const char *result, *fields, *curve;
-    int resumes, keeps_state;
+    int resumes, keeps_state, keeps_last; /* keeps_last: the state also when all is done */
     const fe_case *problem;
     fe_mesh *mesh;
 

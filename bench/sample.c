@@ -34,7 +34,6 @@ static fe_status local_elements(const fe_mesh *mesh, const fe_share *s, int n, i
  * number [n_node]. */
 static fe_status sample_elements(bench_oracle *o, const bench_workload *c, const fe_mesh *mesh, int *number)
 {
-    const bench_deformation *deformation = c->deformation;
     const fe_share *s = &c->share;
     const int n_corner = fe_corners(mesh->kind);
     int n_node = 0;
@@ -69,13 +68,9 @@ static fe_status sample_elements(bench_oracle *o, const bench_workload *c, const
             o->conn[(size_t)k * n_corner + a] = number[node];
         }
     o->mesh.n_node = n_node;
-    FE_ALLOCATE(o->elem_tag, o->mesh.n_elem, "sampled elements");
-    for (int k = 0; k < o->mesh.n_elem; k++) o->elem_tag[k] = mesh->elem_tag[o->elem[k]];
     FE_ALLOCATE(o->material, o->mesh.n_elem, "sampled elements");
     for (int k = 0; k < o->mesh.n_elem; k++) o->material[k] = c->layers->of[o->elem[k]];
     o->mesh.material = o->material;
-    if (deformation->chosen) FE_ALLOCATE(o->chosen, o->mesh.n_elem, "sampled elements");
-    for (int k = 0; k < o->mesh.n_elem && o->chosen; k++) o->chosen[k] = deformation->chosen[o->elem[k]];
     return local_elements(mesh, s, o->mesh.n_elem, o->elem);
 }
 
@@ -106,23 +101,42 @@ static fe_status sample_fields(bench_oracle *o, const bench_workload *c, const f
 }
 
 /* The committed state of the sampled elements in the oracle's form. */
-static void sample_committed(bench_oracle *o, const oracle_material *steel)
+static void sample_committed(bench_oracle *o, const bench_workload *c, const fe_mesh *mesh,
+                             const oracle_material *steel)
 {
     const int n_point = o->mesh.n_point;
-    if (!o->chosen) {
+    if (!bench_has_committed(c->deformation)) {
         memset(o->trial, 0, (size_t)o->mesh.n_elem * n_point * sizeof *o->trial);
         oracle_update(&o->mesh, steel, o->trial, o->u[0], o->committed, o->tangent);
         return;
     }
     for (int p = 0; p < o->mesh.n_elem * n_point; p++) {
-        double s[FE_N_STATE] = {0};
-        if (o->chosen[p / n_point]) bench_chosen_state(o->elem_tag[p / n_point], p % n_point, s);
+        double s[FE_N_STATE];
+        bench_committed_state(c->deformation, mesh, c->share.elem[o->elem[p / n_point]], p % n_point, s);
         o->committed[p] = (oracle_state){{s[0], s[1], -s[0] - s[1], s[2], s[3], s[4]}, s[5]};
     }
 }
 
-static fe_status sample_results(bench_oracle *o, int n_material, const oracle_material *steel)
+/* A part turns and moves by many times its strains, which are small differences of displacements: its
+ * residual may also lose 8 rounding errors of the sum of |K| |u|. */
+static fe_status sample_slack(bench_oracle *o, int precision)
 {
+    const double rounding = precision == FE_DOUBLE ? 0x1p-53 : 0x1p-24;
+    const size_t n = 3 * (size_t)o->mesh.n_node;
+    double *force = NULL;
+    FE_ALLOCATE(o->slack, n, "oracle");
+    FE_ALLOCATE(force, n, "oracle");
+    oracle_jacvec(&o->mesh, o->elastic, o->u[1], force, o->slack);
+    for (size_t i = 0; i < n; i++) o->slack[i] *= 8.0 * rounding;
+    free(force);
+    return FE_OK;
+}
+
+static fe_status sample_results(bench_oracle *o, const bench_workload *c, const fe_mesh *mesh)
+{
+    const int n_material = c->layers->all.n;
+    oracle_material steel[BENCH_MOST_LAYERS];
+    materials_of(c, steel);
     const size_t points = (size_t)o->mesh.n_elem * o->mesh.n_point;
     oracle_material elastic[BENCH_MOST_LAYERS];
     for (int i = 0; i < n_material; i++)
@@ -137,10 +151,11 @@ static fe_status sample_results(bench_oracle *o, int n_material, const oracle_ma
     FE_ALLOCATE(o->tangent, points, "oracle");
     FE_ALLOCATE(o->elastic, points, "oracle");
     oracle_update(&o->mesh, elastic, o->committed, o->u[0], o->trial, o->elastic);
-    sample_committed(o, steel);
+    sample_committed(o, c, mesh, steel);
     oracle_update(&o->mesh, steel, o->committed, o->u[1], o->trial, o->tangent);
     oracle_residual(&o->mesh, steel, o->committed, o->u[1], o->result[BENCH_RESIDUAL],
                     o->scale[BENCH_RESIDUAL]);
+    if (c->deformation->part) FE_TRY(sample_slack(o, c->box.precision));
     oracle_jacvec(&o->mesh, o->elastic, o->v, o->result[BENCH_JACVEC_ELASTIC],
                   o->scale[BENCH_JACVEC_ELASTIC]);
     const bench_operation products[] = {BENCH_JACVEC, BENCH_JACVEC_FULL};
@@ -192,18 +207,16 @@ fe_status bench_oracle_open(bench_workload *c, const fe_mesh *mesh)
     if (status == FE_OK) status = sample_fields(c->oracle, c, mesh, number);
     free(number);
     FE_TRY(status);
-    oracle_material steel[BENCH_MOST_LAYERS];
-    materials_of(c, steel);
-    FE_TRY(sample_results(c->oracle, c->layers->all.n, steel));
+    FE_TRY(sample_results(c->oracle, c, mesh));
     return sample_places(c->oracle, c);
 }
 
 void bench_oracle_close(bench_oracle *o)
 {
     if (!o) return;
-    free(o->node), free(o->elem), free(o->elem_tag), free(o->material), free(o->chosen), free(o->x),
-        free(o->conn), free(o->u[0]), free(o->u[1]), free(o->v);
-    free(o->committed), free(o->trial), free(o->tangent), free(o->elastic), free(o->flags);
+    free(o->node), free(o->elem), free(o->material), free(o->x), free(o->conn), free(o->u[0]), free(o->u[1]),
+        free(o->v);
+    free(o->slack), free(o->committed), free(o->trial), free(o->tangent), free(o->elastic), free(o->flags);
     for (int op = 0; op < BENCH_N_OPERATION; op++)
         free(o->result[op]), free(o->scale[op]), free(o->first[op]);
     free(o);

@@ -11,20 +11,19 @@ typedef struct bench_oracle {
     oracle_mesh mesh;
     int n_sample, width; /* width: history values of an element, points × FE_N_STATE */
     int *node, *elem;    /* [mesh.n_node], [mesh.n_elem] local numbers; sampled nodes come first */
-    int64_t *elem_tag;   /* [mesh.n_elem] */
     uint8_t *material;   /* [mesh.n_elem] their layers */
-    uint8_t *chosen;     /* [mesh.n_elem] deformation->chosen of them, NULL where that is */
     double *x;
     int *conn;
     double *u[2], *v; /* [n_node][3]: committed, trial, direction */
     oracle_state *committed, *trial;
     double (*tangent)[6][6], (*elastic)[6][6];
     double *result[BENCH_N_OPERATION], *scale[BENCH_N_OPERATION]; /* [n_node][3 or 9]; none for material */
-    double *first[BENCH_N_OPERATION];                             /* the first strategy's result, all rows */
-    int *place;     /* device: entries of trial.point of the sampled elements */
-    double *taken;  /* device */
-    uint64_t *hash; /* device */
-    uint8_t *flags; /* [n_elem of the share] */
+    double *slack; /* [n_node][3] what the residual of a part may lose besides; otherwise NULL */
+    double *first[BENCH_N_OPERATION]; /* the first strategy's result, all rows */
+    int *place;                       /* device: entries of trial.point of the sampled elements */
+    double *taken;                    /* device */
+    uint64_t *hash;                   /* device */
+    uint8_t *flags;                   /* [n_elem of the share] */
 } bench_oracle;
 
 /* Samples owned nodes of the workload, half of them on its border; the oracle computes every operation there.

@@ -87,6 +87,8 @@ static const char help[] =
     "mesh\n"
     "                            and version must be the same. Give --output again, too\n"
     "  --no-state                keep no state: saves its file and the time to write it\n"
+    "  --steps N                 stop after load step N (all), and keep its state: --resume goes on, and\n"
+    "                            kernels --fe_state times operations on it\n"
     "  --output DIR              ParaView series of the fields\n"
     "  --output-points           also the stress of every integration point\n"
     "  --curve FILE.csv          a row for each load step: factors, probes, reactions, energies\n"
@@ -130,6 +132,7 @@ enum {
     OPT_RESULT,
     OPT_RESUME,
     OPT_NO_STATE,
+    OPT_STEPS,
     OPT_OUTPUT,
     OPT_OUTPUT_POINTS,
     OPT_CURVE,
@@ -172,6 +175,7 @@ static const struct option flags[] = {{"mesh", 1, 0, OPT_MESH},
                                       {"result", 1, 0, OPT_RESULT},
                                       {"resume", 1, 0, OPT_RESUME},
                                       {"no-state", 0, 0, OPT_NO_STATE},
+                                      {"steps", 1, 0, OPT_STEPS},
                                       {"output", 1, 0, OPT_OUTPUT},
                                       {"output-points", 0, 0, OPT_OUTPUT_POINTS},
                                       {"curve", 1, 0, OPT_CURVE},
@@ -186,8 +190,8 @@ typedef struct arguments {
     fe_benchmark benchmark;
     const char *problem, *mesh, *result, *resume, *output, *curve;
     char *command, *flags; /* as typed, quoted for a shell: all words, and those of flags alone */
-    int done, ranks, timeout, no_state, points; /* 0: not given */
-    double begin;                               /* of the program */
+    int done, ranks, timeout, no_state, points, steps; /* 0: not given */
+    double begin;                                      /* of the program */
 } arguments;
 
 static int is_plain(const char *word)
@@ -229,6 +233,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_RESULT: a->result = text; return FE_OK;
     case OPT_RESUME: a->resume = text; return FE_OK;
     case OPT_NO_STATE: a->no_state = 1; return FE_OK;
+    case OPT_STEPS: return option_whole(flag, text, 1, 100000000, &a->steps);
     case OPT_OUTPUT: a->output = text; return FE_OK;
     case OPT_OUTPUT_POINTS: a->points = 1; return FE_OK;
     case OPT_CURVE: a->curve = text; return FE_OK;
@@ -418,10 +423,24 @@ static void explain(const fe_case *c, const fe_result *result, char message[FE_M
         nu, bulk);
 }
 
+/* The problem up to the load step where the user wants to stop. */
+static fe_status stop_early(const arguments *a, const output *o, fe_case *c)
+{
+    if (!a->steps) return FE_OK;
+    if (a->steps > c->n_step)
+        return fe_fail(FE_BAD_INPUT, "--steps %d: %s has %d load steps", a->steps, c->file, c->n_step);
+    if (a->steps < o->from.head.n_step)
+        return fe_fail(FE_BAD_INPUT, "--steps %d: %s has %d load steps already", a->steps, o->result,
+                       (int)o->from.head.n_step);
+    c->n_step = a->steps;
+    return FE_OK;
+}
+
 static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundary *b, fe_result *result,
                        output *out, const char *path)
 {
     const int first = a->options.mpi.rank == 0; /* the others compute only */
+    const int n_step = c->n_step;
     int done;
     writer w = {out, result, a->options.tet_points, 0};
     FE_TRY(output_spares_inputs(out, path));
@@ -430,6 +449,7 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     FE_TRY(output_identify(out, a->options.order, a->options.tet_points, &done));
     if (done && first) printf("%s: all %d load steps are done\n", out->result, c->n_step);
     if (done) return first ? output_open(out, result) : FE_OK; /* removes what killed runs left beside it */
+    FE_TRY(stop_early(a, out, c));
     fe_identity_inputs(&out->identity, result->inputs);
     FE_TRY(fe_boundary_apply(c, mesh, b));
     if (b->note && first) fe_note("%s", b->note);
@@ -446,6 +466,8 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
                                   .step = write_step,
                                   .keep = out->keeps_state ? keep_state : NULL};
     const fe_status status = fe_run_benchmark(c, mesh, b, &options, &a->benchmark, &observer, result);
+    if (status == FE_OK && c->n_step < n_step) result->status = "interrupted";
+    c->n_step = n_step;
     if (status == FE_BAD_INPUT || !first || !result->problem) { /* an older result stays */
         option_leave("solve", status);
         return status;
@@ -473,6 +495,7 @@ static fe_status run(const arguments *a)
                   .curve = a->curve,
                   .resumes = a->resume != NULL,
                   .keeps_state = a->result && !a->no_state,
+                  .keeps_last = a->steps > 0,
                   .problem = &c,
                   .mesh = &mesh};
     char *path = NULL;

@@ -45,7 +45,9 @@ static fe_status check_rows(const bench_workload *c, bench_operation op, double 
     const fe_status status = download_result(c, n, result);
     for (size_t k = 0; k < (size_t)o->n_sample && status == FE_OK; k++)
         for (size_t i = 0; i < width; i++) {
-            const double value = result[width * (size_t)o->node[k] + i], scale = o->scale[op][width * k + i];
+            const double value = result[width * (size_t)o->node[k] + i],
+                         slack = op == BENCH_RESIDUAL && o->slack ? o->slack[width * k + i] : 0.0,
+                         scale = o->scale[op][width * k + i] + slack / bench_tolerance(c);
             *error = worse(*error, value - o->result[op][width * k + i], scale + DBL_MIN);
             if (scale > largest) largest = scale;
         }

@@ -12,7 +12,8 @@ extern "C" {
  * exact to 6e-8. Arithmetic in floats leaves some hundred times as much where a plastic tangent, the small
  * difference of two large terms, meets a distorted element. In single precision coordinates and displacements
  * are floats, too, so that their differences within an element lose the more the smaller it is beside the
- * mesh: the bound grows with c->across. */
+ * mesh: the bound grows with c->across. In the state of a part the displacements are many times what strains
+ * an element, and its residual may lose as many digits more (sample.c). */
 double bench_tolerance(const bench_workload *c);
 /* A strategy counts as deterministic if so many more runs give the same bits. */
 #define BENCH_RUNS 20

@@ -54,6 +54,12 @@ void bench_displacement(const bench_deformation *deformation, const fe_mesh *mes
                         double u[3])
 {
     static const double direction[3] = {1.0, 0.5, 0.25};
+    const bench_part *part = deformation->part;
+    if (part) {
+        for (size_t k = 3 * (size_t)node, i = 0; i < 3; i++)
+            u[i] = part->displacement[k + i] + (step ? part->increment[k + i] : 0.0);
+        return;
+    }
     const double yield = yield_strain(), below = deformation->height - mesh->x[3 * (size_t)node + 2],
                  slab = !deformation->chosen && below > 0.0 ? below : 0.0,
                  size = deformation->operand == BENCH_SMOOTH ? deformation->length / (2.0 * M_PI)
@@ -66,7 +72,8 @@ void bench_displacement(const bench_deformation *deformation, const fe_mesh *mes
     for (int i = 0; i < 3; i++) u[i] = yield * (0.1 * size * u[i] + (step ? 4.0 : 2.0) * direction[i] * slab);
 }
 
-void bench_chosen_state(int64_t e, int q, double state[FE_N_STATE])
+/* Of a chosen element, by its tag. */
+static void chosen_state(int64_t e, int q, double state[FE_N_STATE])
 {
     const double amount = -3.0 * yield_strain();
     double normal[3], shear[3];
@@ -79,8 +86,20 @@ void bench_chosen_state(int64_t e, int q, double state[FE_N_STATE])
     state[5] = -amount / sqrt(3.0);
 }
 
+void bench_committed_state(const bench_deformation *deformation, const fe_mesh *mesh, int elem, int q,
+                           double state[FE_N_STATE])
+{
+    const bench_part *part = deformation->part;
+    memset(state, 0, FE_N_STATE * sizeof *state);
+    if (part && part->place[elem] >= 0)
+        memcpy(state, part->point + FE_N_STATE * ((size_t)part->place[elem] * part->n_point + q),
+               FE_N_STATE * sizeof *state);
+    else if (!part && deformation->chosen[elem])
+        chosen_state(mesh->elem_tag[elem], q, state);
+}
+
 /* Brings it into the workload, some groups of elements at a time. */
-static fe_status upload_chosen(bench_workload *c, const fe_mesh *mesh)
+static fe_status upload_committed(bench_workload *c, const fe_mesh *mesh)
 {
     enum { CHUNK = FE_GROUP < 1024 ? 1024 * FE_GROUP : FE_GROUP };
     const fe_view *m = &c->problem.view;
@@ -96,11 +115,10 @@ static fe_status upload_chosen(bench_workload *c, const fe_mesh *mesh)
         const int n = m->ld - first < CHUNK ? m->ld - first : CHUNK;
         for (int e = first; e < first + n && e < m->n_elem; e++)
             for (int q = 0; q < n_point; q++) {
-                double state[FE_N_STATE] = {0};
-                const int elem = c->share.elem[e];
-                if (c->deformation->chosen[elem]) bench_chosen_state(mesh->elem_tag[elem], q, state);
+                double state[FE_N_STATE];
+                bench_committed_state(c->deformation, mesh, c->share.elem[e], q, state);
                 for (int i = 0; i < FE_N_STATE; i++) point[fe_point_index(kind, i, q, e - first)] = state[i];
-                flags[e] = state[FE_N_STATE - 1] > 0.0 ? FE_YIELDED : 0;
+                flags[e] |= state[FE_N_STATE - 1] > 0.0 ? FE_YIELDED : 0;
             }
         status = ops->memory.upload(c->device, (size_t)n * width * sizeof *point, point,
                                     m->committed.point + (size_t)first * width);
@@ -164,8 +182,8 @@ fe_status bench_upload_fields(bench_workload *c, const fe_mesh *mesh)
             status = upload_floats(c, field, pass < 2 ? c->floats.displacement : c->floats.direction);
         if (status == FE_OK) status = refresh(c, x);
         if (status != FE_OK || pass == 2) continue;
-        if (pass == 0 && c->deformation->chosen) {
-            status = upload_chosen(c, mesh);
+        if (pass == 0 && bench_has_committed(c->deformation)) {
+            status = upload_committed(c, mesh);
             continue;
         }
         status = common_material(c);

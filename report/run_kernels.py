@@ -16,7 +16,7 @@ from report.rows import USUAL, Row
 from report.run_cells import Column, Entry, code, column_cells, gain, median_of, milliseconds, number, small, throughput
 from report.set_ups import break_even
 from report.text import count
-from report.words import CHOOSES, NOT_A_STRATEGY, in_order
+from report.words import CHOOSES, NOT_A_STRATEGY, PART, PATTERNS, SHARES_ALIKE, in_order
 
 OPERATIONS = ("residual", "material", "jacvec_elastic", "jacvec", "jacvec_full", "diagonal")
 ELEMENTS = ("hex8", "tet4", "hex8_naive", "tet4_p4")
@@ -312,6 +312,26 @@ def over_axis(kernels: Kernels, base: Scene, axis: str, title: str, head: Callab
                     [Wanted(head(getattr(s, axis)), s) for s in some])
 
 
+def beside_part(kernels: Kernels, part: Scene) -> Table | None:
+    """The state of a part, and as many plastic elements elsewhere on the same mesh."""
+    others = {}
+    for pattern in PATTERNS:
+        there = [s for s in kernels.find(plastic_pattern=pattern)
+                 if s.but(plastic=part.plastic, plastic_pattern=PART) == part and abs(s.plastic - part.plastic) <= SHARES_ALIKE]
+        if there:
+            others[pattern] = min(there, key=lambda s: abs(s.plastic - part.plastic))
+    wanted = []
+    for o in ("residual", "material", "jacvec"):
+        if kernels.column(part, o):
+            wanted.append(Wanted(f"{o}, {PART}", part, o))
+            wanted += [Wanted(f"{pattern} / {PART}", s, o, part) for pattern, s in others.items() if kernels.column(s, o)]
+    if not others:
+        return None
+    shares = ", ".join(f"{100 * s.plastic:g} % {pattern}" for pattern, s in others.items())
+    return compared(kernels, f"{part.where}: the state of a part and shares of plastic elements, {part.unit}",
+                    about(kernels, part, f" Beside it {shares}."), wanted)
+
+
 def over_meshes(kernels: Kernels, backend: str, element: str, operation: str) -> Table | None:
     """Each mesh at its largest size."""
     usual = USUAL | {"order": kernels.usual_order, "backend": backend, "element": element}
@@ -400,7 +420,9 @@ def kernel_tables(model: Model) -> list[Table]:
             base = Scene(mesh=mesh, n_dof=0, **usual)
             found.append(over_axis(kernels, base, "order", "node orders", str))
             found += [over_axis(kernels, base.but(plastic_pattern=pattern), "plastic", f"shares of plastic elements, {pattern}",
-                                lambda share: f"plastic {share:g}") for pattern in ("clustered", "scattered", "zones")]
+                                lambda share: f"plastic {share:g}") for pattern in PATTERNS]
+            parts = kernels.find(backend=backend, element=element, mesh=mesh, plastic_pattern=PART)
+            found += [table for s in parts for table in (on_mesh(kernels, s), beside_part(kernels, s))]
         found += [over_meshes(kernels, backend, element, o) for o in ("jacvec_elastic", "jacvec")]
         found += [on_mesh(kernels, s) for mesh in meshes if mesh != "box" for s in kernels.find(mesh=mesh, **usual)]
         for mesh in meshes:

@@ -1,5 +1,5 @@
-"""Figures of studies: Anderson acceleration, bases of GMRES, shares of plastic elements and of nodes in contact, short
-samples compared with operations that do not pause, and how samples are distributed."""
+"""Figures of studies: Anderson acceleration, bases of GMRES, shares of plastic elements, the state of a part, shares of
+nodes in contact, short samples compared with operations that do not pause, and how samples are distributed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAP
                            add_series, add_words, decades, dots, figure, linear, shifts, style_of)
 from report.places import ranked
 from report.text import count
-from report.words import CHOOSES, ELEMENT, OPERATION, STRATEGY, in_order
+from report.words import CHOOSES, ELEMENT, OPERATION, PART, PATTERNS, SHARES_ALIKE, STRATEGY, in_order
 
 JACOBIAN = {"tangent": "consistent tangent", "elastic": "elastic, frozen"}
 CONDITIONS = {"burst": "after a pause", "sustained": "without pause", "cold": "cold cache"}
@@ -153,9 +153,6 @@ def orthogonality(model: Model) -> list[Figure | None]:
     return found
 
 
-PATTERNS = {"clustered": "one slab", "scattered": "elements at random", "zones": "a few zones"}
-
-
 def share_at(share: float) -> float:
     """Its place on the axis: 0, 1 %, 10 % and 100 % stand apart."""
     return math.log10(1 + 100 * share)
@@ -200,6 +197,45 @@ def plastic(model: Model, card: Card) -> Figure | None:
                   f"{card.words}. Lower is better. Look how steep the curves are, and whether it matters where the "
                   f"plastic elements lie.{grey} {kind_of(times)}; {where(runs)}.", panels, runs, columns=3,
                   height=height, left=1.0, right=2.3)
+
+
+def part(model: Model, card: Card) -> Figure | None:
+    """Tangent products in the state of a part, and with about as many plastic elements elsewhere on the same mesh."""
+    panels, runs, times = [], [], []
+    all_ = [p for p in model.kernels if p.card == card and p.operation == "jacvec" and p.strategy not in CHOOSES
+            and (p.order, p.precision, p.hardening) == ("auto", "double", "linear")]
+    of_part = [p for p in all_ if p.plastic_pattern == PART]
+    for element in ("hex8", "tet4"):
+        places: dict[tuple, list[Point]] = {}
+        for p in of_part:
+            if p.element == element:
+                places.setdefault((p.run, p.case, p.n_dof, p.plastic), []).append(p)
+        best = max(places.items(), key=lambda item: (len(item[1]), item[0][2]), default=None)
+        if not best:
+            continue
+        (run, case, n_dof, share), some = best
+        some = some + [p for p in all_ if (p.run, p.case, p.n_dof, p.element) == (run, case, n_dof, element)
+                       and p.plastic_pattern != PART and abs(p.plastic - share) <= SHARES_ALIKE]
+        kinds = [k for k in (PART, *PATTERNS) if any(p.plastic_pattern == k for p in some)]
+        scale, unit = (1e-9, "10⁹") if card.backend == "cuda" else (1e-6, "10⁶")
+        rates = [p.throughput.times(scale) for p in some]
+        values = []
+        for p, t in zip(some, rates):
+            i = (PART, *PATTERNS).index(p.plastic_pattern)
+            values.append((p.strategy, PALETTE[i], SHAPES[i], t, shifts(len(kinds))[kinds.index(p.plastic_pattern)]))
+        panels.append(dots(f"{ELEMENT[element]}, {count(n_dof)}, {100 * share:g} % plastic",
+                           linear(f"{unit} degrees of freedom/s", 1.05 * max(t.high for t in rates)), ranked(some),
+                           values))
+        runs.append(run)
+        times += rates
+    used = {q[2] for panel in panels for q in panel.points}
+    legend = [("a part's state", PALETTE[0], SHAPES[0])]
+    legend += [(words, PALETTE[i], SHAPES[i]) for i, words in enumerate(PATTERNS.values(), 1) if PALETTE[i] in used]
+    return figure(f"part-{card.key}", f"The state of a part and shares of plastic elements, {card.words}",
+                  f"Throughput of tangent products in the bracket at its largest load, and with about as many plastic "
+                  f"elements in other places of the same mesh, {card.words}. Where the dots of a strategy stand apart, "
+                  f"it matters where the plastic elements lie. {kind_of(times)}; {where(runs)}.", panels, runs,
+                  columns=2, left=2.95, legend=legend)
 
 
 def conditions(model: Model, card: Card) -> Figure | None:
@@ -305,7 +341,7 @@ def process_style(i: int) -> tuple[int, int]:
 def all_studies(model: Model) -> list[Figure]:
     """In the order of the report."""
     found: list[Figure | None] = []
-    for make in (plastic, contact, conditions, samples):
+    for make in (plastic, part, contact, conditions, samples):
         found += [make(model, card) for card in model.cards]
     found += anderson(model) + anderson_history(model) + orthogonality(model)
     return [f for f in found if f]

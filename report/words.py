@@ -93,3 +93,8 @@ def jacobian_words(jacobian: str, depth: int) -> str:
 def machine(slug: str) -> str:
     """nvidia-h100-80gb-hbm3: H100."""
     return slug.split("-")[1].upper() if slug.startswith("nvidia-") else slug
+
+# Which elements are plastic, where a share was asked for; and the pattern of a state that was solved.
+PATTERNS = {"clustered": "one slab", "scattered": "elements at random", "zones": "a few zones"}
+PART = "part"
+SHARES_ALIKE = 0.05  # by which two shares may differ that are shown beside each other

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import pathlib
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 
@@ -216,7 +217,10 @@ def kernel_points(experiment: Experiment, backend: str, variables: Variables) ->
                 "element": ("$ELEMENTS",)}
     axes = [values(experiment, axis, backend, variables, defaults[axis]) for axis in KERNEL_AXES]
     for size, order, plastic, pattern, special, element in itertools.product(*axes):
-        yield points.Kernels(backend, element, size, order, plastic, pattern, special)
+        if pattern == points.PART and not re.fullmatch(r"bracket\d", size):
+            raise Fault(f"experiment {experiment.name!r}: size {size!r}: the pattern {pattern} has bracket1, bracket2, …")
+        share = "counted" if pattern == points.PART else plastic
+        yield points.Kernels(backend, element, size, order, share, pattern, special)
 
 
 def meshes_of(problem: str, fine: bool, linear: bool) -> list[str]:

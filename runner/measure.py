@@ -52,8 +52,7 @@ class Measurer:
         return tuple(drawn)
 
     def make_mesh(self, point: points.Point, launcher: Launcher) -> bool:
-        """The bracket's fine mesh, or an irregular one of a solve, made when the first point needs it. Whether it is
-        there."""
+        """What Point.mesh_to_make says, made when the first point needs it. Whether it is there."""
         which = point.mesh_to_make(self.here)
         if not which:
             return True
@@ -63,7 +62,11 @@ class Measurer:
         shape, scratch = points.shape_of(point.element), self.folder.scratch
         card = launcher.card.number if launcher.card else ""  # two may make it at once: the same one
         new, log = scratch / f"new{card}.msh", scratch / f"mesh{card}.log"
-        if "@" in which:
+        if which.startswith("bracket"):
+            maker = "meshgen"
+            command = [str(self.here.build / "meshgen"), "refine", points.COARSE.format(shape=shape), "--levels",
+                       which.removeprefix("bracket")]
+        elif "@" in which:
             maker, nodes = "meshgen", round(point.dofs(True) / 3)
             command = [str(self.here.build / "meshgen"), "irregular", "--element", shape, "--nodes", str(nodes)]
         else:
@@ -75,6 +78,27 @@ class Measurer:
             new.replace(mesh)
             return True
         warn(f"{point.name()} cannot be measured: {maker} made no mesh: {last_line(log)}")
+        self.counts.refused += 1
+        return False
+
+    def make_state(self, point: points.Point, launcher: Launcher) -> bool:
+        """What Point.state_to_make says, by a solve of the part. Whether it is there."""
+        state = point.state_to_make(self.here)
+        if state is None or state.exists():
+            return True
+        card = launcher.card.number if launcher.card else ""
+        result, log = self.folder.scratch / f"new{card}.json", self.folder.scratch / f"state{card}.log"
+        mesh = points.made_mesh(self.here, point.element, point.mesh_to_make(self.here))
+        command = [str(self.here.programs.get("solve", "solve")), points.PART_PROBLEM, "--mesh", str(mesh), "--backend",
+                   point.backend, "--steps", str(points.PART_STEPS), "--result", str(result)]
+        command += ["--tet-points", "4"] if point.element == "tet4_p4" else []
+        command += ["--threads", self.here.threads] if self.here.threads else []
+        code, left = launcher.launch(command, log, None), result.with_name(f"{result.name}.state")
+        if code == 0 and left.exists():
+            left.replace(state)
+            result.unlink(missing_ok=True)
+            return True
+        warn(f"{point.name()} cannot be measured: solve left no state: {last_line(log)}")
         self.counts.refused += 1
         return False
 
@@ -96,7 +120,7 @@ class Measurer:
         """Runs it; its files get their names when it is complete, and a crash leaves rows with a status. False where it
         was stopped after `limit` seconds."""
         point, number = task.point, process.number
-        if not self.make_mesh(point, launcher):
+        if not (self.make_mesh(point, launcher) and self.make_state(point, launcher)):
             return True
         files = points.Files(self.folder.file(point, number, "rows.part"), self.folder.path / "machine.csv")
         log = self.folder.file(point, number, "log")

@@ -28,6 +28,8 @@ STEADY = {"energy": ENERGY_SECONDS, "sustained": SUSTAINED_SECONDS}
 FROZEN_ITERATIONS = 5000  # of a load step with a frozen Jacobian, which converges slowly
 FROZEN = ("patch", "element_atomic", "assembled_symmetric")  # strategies of these solves, hundreds of iterations each
 COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
+PART = "part"  # the pattern of plastic elements that a solve of PART_PROBLEM leaves
+PART_PROBLEM, PART_STEPS = "meshgen/bracket/bracket_coarse.json", 7  # up to the largest load
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,8 +111,13 @@ class Point:
         return ""
 
     def mesh_to_make(self, here: Here) -> str:
-        """ "", "_finer" or "_fine": a mesh of the bracket that Gmsh makes when the first point needs it."""
+        """ "", or a mesh that is made when the first point needs it: "_finer" or "_fine", of the bracket by Gmsh; the
+        size of an irregular one of a solve, or of a part, both by meshgen."""
         return ""
+
+    def state_to_make(self, here: Here) -> pathlib.Path | None:
+        """What a solve leaves on that mesh, when the first point needs it."""
+        return None
 
     def dofs(self, gmsh: bool) -> float:
         """About as many degrees of freedom."""
@@ -171,6 +178,9 @@ def made_mesh(here: Here, element: str, which: str) -> pathlib.Path:
     if "@" in which:
         problem, _, dofs = which.partition("@")
         return here.scratch / shape_of(element) / f"irregular{dofs}-{problem}.msh"
+    if which.startswith("bracket"):
+        levels = which.removeprefix("bracket")
+        return here.scratch / f"bracket_{shape_of(element)}_coarse-refined{levels}.msh"
     return here.scratch / f"bracket_{shape_of(element)}{which if which == '_finer' else ''}.msh"
 
 
@@ -216,9 +226,10 @@ def special_flags(word: str) -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Kernels(Point):
-    """special: a precision, the law voce, layers of materials ("materials4"), a condition (sustained, cold), energy, full
-    tangents ("full"), shares of nodes in contact ("contact"), smooth operands ("smooth"), or several of these with + between
-    them."""
+    """pattern: clustered, scattered, zones, or part: a state of the bracket (bracket1, bracket2, ...), whose share is
+    "counted". special: a precision, the law voce, layers of materials ("materials4"), a condition (sustained, cold),
+    energy, full tangents ("full"), shares of nodes in contact ("contact"), smooth operands ("smooth"), or several of
+    these with + between them."""
 
     order: str = "auto"
     plastic: str = "1"
@@ -234,8 +245,23 @@ class Kernels(Point):
     def strategies(self, here: Here) -> tuple[str, ...]:
         return SMOOTH_STRATEGIES if "smooth" in self.words() and not here.chose_strategies else here.strategies
 
+    def is_part(self) -> bool:
+        return self.pattern == PART
+
+    def needs(self, here: Here) -> str:
+        missing = super().needs(here)
+        return missing or ("solve" if self.is_part() and "solve" not in here.programs else "")
+
     def mesh_to_make(self, here: Here) -> str:
+        if self.is_part():
+            return self.size
         return "_finer" if self.size == "bracket" and here.gmsh else ""
+
+    def state_to_make(self, here: Here) -> pathlib.Path | None:
+        if not self.is_part():
+            return None
+        mesh = made_mesh(here, self.element, self.size)
+        return mesh.with_name(f"{mesh.stem}-{self.element}.state")
 
     def words(self) -> list[str]:
         return self.special.split("+") if self.special else []
@@ -260,9 +286,14 @@ class Kernels(Point):
         return sum(len(OPERATIONS[word]) * seconds for word, seconds in STEADY.items() if word in self.words())
 
     def command(self, here: Here, process: Process, files: Files) -> list[str]:
-        flags = mesh_flags("--fe_", self.element, self.size, here)
+        state = self.state_to_make(here)
+        if state:
+            flags = [f"--fe_mesh={made_mesh(here, self.element, self.size)}", f"--fe_problem={PART_PROBLEM}",
+                     f"--fe_state={state}"]
+        else:
+            flags = mesh_flags("--fe_", self.element, self.size, here)
+            flags += [f"--fe_plastic={self.plastic}", f"--fe_pattern={self.pattern}"]
         flags += [f"--fe_backend={self.backend}", f"--fe_elements={self.element}", f"--fe_order={self.order}",
-                  f"--fe_plastic={self.plastic}", f"--fe_pattern={self.pattern}",
                   f"--fe_variants={','.join(process.strategies)}"]
         for word in self.words():
             flags += special_flags(word)

@@ -37,7 +37,8 @@ def columns_of(point: points.Point) -> rows.Row:
         specials = point.words()
         known |= {"condition": next((s for s in ("sustained", "cold") if s in specials), "burst"),
                   "operand": "smooth" if "smooth" in specials else "random"}
-        known |= {"order": point.order, "plastic": float(point.plastic), "plastic_pattern": point.pattern,
+        known |= {} if point.is_part() else {"plastic": float(point.plastic)}
+        known |= {"order": point.order, "plastic_pattern": point.pattern,
                   "precision": point.special if point.special in ("mixed", "single") else "double", "ranks": 1,
                   "hardening": "voce" if point.special == "voce" else "linear", "n_dof": point.dofs(False)}
         chosen = next((points.OPERATIONS[s] for s in specials if s in points.OPERATIONS), None)

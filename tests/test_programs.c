@@ -1,5 +1,6 @@
 /* The programs that a sweep runs, kernels and scaling: their cases, energies, and what they refuse. */
 #include <dlfcn.h>
+#include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,156 @@ static void test_cases_pass_the_check(void **state)
                         fail_msg("%s %s: %s is plastic", cases[i].mesh, cases[i].plastic, word);
         }
         free(rows);
+    }
+}
+
+/* In the test's folder, with $B where the programs are; takes build_folder() and test_folder. */
+#define THERE "B=$(cd '%s' && pwd) && cd '%s' && "
+
+/* Leaves a state of part.json in part_result.json.state, after some load steps. */
+static void leave_state(const char *mesh, int steps, const char *flags)
+{
+    free(read_success(THERE "\"$B/solve\" part.json --mesh %s --threads 1 --steps %d --result "
+                            "part_result.json %s 2>&1",
+                      build_folder(), test_folder, mesh, steps, flags));
+}
+
+/* Times operations on it, and returns the rows; all are ok. */
+static char *time_part(const char *mesh, const char *flags)
+{
+    char *rows =
+        read_success(THERE "rm -f part.csv && \"$B/kernels\" --fe_backend=host --fe_threads=1 --fe_mesh=%s "
+                           "--fe_problem=part.json "
+                           "--fe_state=part_result.json.state --fe_rows=part.csv --benchmark_repetitions=1 "
+                           "--benchmark_min_time=0.0001 %s >/dev/null 2>&1 && cat part.csv",
+                     build_folder(), test_folder, mesh, flags);
+    int n = -1, n_ok = 0;
+    for (const char *at = rows; (at = strchr(at, '\n')); at++) n++;
+    for (const char *at = rows; (at = strstr(at, ",ok\n")); at++) n_ok++;
+    if (n < 20 || n_ok != n) fail_msg("%s %s: %d of %d rows are ok:\n%s", mesh, flags, n_ok, n, rows);
+    return rows;
+}
+
+/* A bar under uniform tension flows everywhere where the load grows beyond yield, and nowhere when it turns,
+ * though all of it has yielded. Its material is the problem's: the benchmark's own would flow in the first
+ * load step, too. */
+static void test_states_of_a_part_are_those_of_its_solve(void **state)
+{
+    (void)state;
+    char path[FOLDER_LENGTH + 16];
+    skip_without("kernels", "states of parts");
+    snprintf(path, sizeof path, "%s/part.json", test_folder);
+    write_file(
+        path,
+        "{\"name\": \"bar\", \"meshes\": [\"bar.msh\"], \"units\": \"mm, N, MPa\", \"material\": "
+        "{\"E\": 70000, \"nu\": 0.33, \"sigma_y\": 600, \"H\": 900}, \"dirichlet\": [{\"group\": \"x0\", "
+        "\"u\": {\"x\": 0}}, {\"group\": \"y0\", \"u\": {\"y\": 0}}, {\"group\": \"z0\", \"u\": {\"z\": "
+        "0}}], "
+        "\"neumann\": [{\"group\": \"x1\", \"traction\": [600, 0, 0]}], \"paths\": {\"load\": [0.45, 0.9, "
+        "1.1, "
+        "1.2, 0.9]}, \"probes\": {}}");
+    free(read_success(THERE "\"$B/meshgen\" box -c 4 -d 0.2 -o bar.msh", build_folder(), test_folder));
+    static const struct {
+        int steps;
+        const char *plastic, *measured;
+    } share[] = {{1, ",auto,0,part,", ",0.000000,"},
+                 {4, ",auto,1,part,", ",1.000000,"},
+                 {5, ",auto,0,part,", ",0.000000,"}};
+    for (size_t i = 0; i < sizeof share / sizeof *share; i++) {
+        leave_state("bar.msh", share[i].steps, "");
+        char *rows = time_part("bar.msh", "--fe_variants=patch,node_csr --fe_precision=double,mixed,single");
+        assert_holds(rows, share[i].plastic);
+        assert_holds(rows, share[i].measured);
+        free(rows);
+    }
+}
+
+/* The bracket under its largest load: all strategies and kinds agree with the oracle, whatever the order and
+ * backend of the solve; a state is refused where it does not belong. */
+static void test_states_of_a_real_part_pass_the_check(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kind, *solve, *kernels;
+    } cases[] = {{"hex8", "", ""},
+                 {"hex8", "--order random", "--fe_elements=hex8_naive"},
+                 {"hex8", "--order random --ranks 2", "--fe_order=as-is --fe_operand=smooth"},
+                 {"tet4", "", "--fe_precision=single"},
+                 {"tet4", "--tet-points 4", "--fe_elements=tet4_p4"}};
+    skip_without("kernels", "states of parts");
+    free(read_success("cp meshgen/bracket/bracket_coarse.json '%s/part.json'", test_folder));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        free(read_success("cp meshgen/bracket/bracket_%s_coarse.msh '%s/bracket.msh'", cases[i].kind,
+                          test_folder));
+        leave_state("bracket.msh", 7, cases[i].solve);
+        char *rows = time_part("bracket.msh", cases[i].kernels);
+        assert_holds(rows, ",part,");
+        double plastic = 0.0, measured = 0.0;
+        char *told = read_success(
+            "awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } { print $c[\"plastic\"], "
+            "$c[\"plastic_measured\"]; exit }' '%s/part.csv'",
+            test_folder);
+        assert_int_equal(sscanf(told, "%lf %lf", &plastic, &measured), 2);
+        if (!(measured > 0.1 && measured < 0.4 && fabs(plastic - measured) <= 0.0051))
+            fail_msg("%s: %g is plastic, counted %g", cases[i].kind, plastic, measured);
+        free(told), free(rows);
+    }
+}
+
+static void test_states_that_do_not_belong_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[][2] = {
+        {"--fe_state=s.state", "--fe_state=s.state: needs --fe_problem"},
+        {"--fe_problem=part.json", "--fe_problem=part.json: needs --fe_state"},
+        {"--fe_pattern=part", "--fe_pattern=part: is that of --fe_state"},
+        {"PART --fe_plastic=0.3", "--fe_plastic=0.3: not with --fe_state"},
+        {"PART --fe_pattern=zones", "--fe_pattern=zones: not with --fe_state"},
+        {"PART --fe_refine=1", "--fe_refine=1: not with --fe_state"},
+        {"PART --fe_dofs=300", "--fe_dofs=300: not with --fe_state"},
+        {"PART --fe_materials=2", "--fe_materials=2: not with --fe_state"},
+        {"PART --fe_hardening=voce", "--fe_hardening=voce: not with --fe_state"},
+        {"PART --fe_order=rcm", "--fe_order=rcm: not with --fe_state"},
+        {"PART --fe_mesh=box", "--fe_state=s.state: needs --fe_mesh=FILE.msh"}, /* a second one */
+        {"PART --fe_elements=hex8", "bracket.msh: holds tet4, which --fe_elements does not name"},
+        {"PART --fe_elements=tet4_p4", "s.state: points of an element: 1; of --fe_elements=tet4_p4: 4"},
+        {"--fe_mesh=box --fe_problem=part.json --fe_state=s.state", "--fe_mesh=box: is not the mesh file"},
+        {"--fe_mesh=other.msh --fe_problem=part.json --fe_state=s.state",
+         "s.state: belongs to another mesh than other.msh"},
+        {"--fe_mesh=bracket.msh --fe_problem=other.json --fe_state=s.state",
+         "s.state: belongs to another problem than other.json"},
+        {"--fe_mesh=bracket.msh --fe_problem=part.json --fe_state=cut.state", "cut.state: is damaged"},
+        {"--fe_mesh=bracket.msh --fe_problem=part.json --fe_state=part.json",
+         "part.json: is not a state of a run"},
+        {"--fe_mesh=bracket.msh --fe_problem=voce.json --fe_state=voce.json.state",
+         "voce.json: has Voce's law"},
+        {"--fe_mesh=bracket.msh --fe_problem=still.json --fe_state=still.json.state",
+         "still.json.state: load step 2 moved nothing"},
+    };
+    skip_without("kernels", "states of parts");
+    free(read_success("cp meshgen/bracket/bracket_coarse.json '%s/part.json' && cp "
+                      "meshgen/bracket/bracket_tet4_coarse.msh '%s/bracket.msh'",
+                      test_folder, test_folder));
+    free(read_success(
+        THERE
+        "sed 's/29.0/28.0/' part.json >other.json && "
+        "sed 's/\"H\": 1500/\"H\": 1500, \"sigma_inf\": 500, \"delta\": 10/' part.json >voce.json && "
+        "sed 's/^ *0.6,/0.35,/' part.json >still.json && \"$B/meshgen\" refine bracket.msh -o other.msh && "
+        "for p in part voce still; do \"$B/solve\" $p.json --mesh bracket.msh --steps 2 --threads 1 --result "
+        "r.json "
+        "|| exit 1; mv r.json.state $p.json.state; done 2>&1 && mv part.json.state s.state && "
+        "head -c 10000 s.state >cut.state",
+        build_folder(), test_folder));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        int code;
+        const int whole = !strncmp(bad[i][0], "PART", 4);
+        char *text = read_command(
+            &code, THERE "\"$B/kernels\" --fe_backend=host %s %s 2>&1", build_folder(), test_folder,
+            whole ? "--fe_mesh=bracket.msh --fe_problem=part.json --fe_state=s.state" : "",
+            bad[i][0] + (whole ? 4 : 0));
+        if (code != 2 || !strstr(text, bad[i][1]) || strchr(text, '\n') != text + strlen(text) - 1)
+            fail_msg("%s: exit %d: %s", bad[i][0], code, text);
+        free(text);
     }
 }
 
@@ -417,6 +568,9 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases_pass_the_check),
+        cmocka_unit_test(test_states_of_a_part_are_those_of_its_solve),
+        cmocka_unit_test(test_states_of_a_real_part_pass_the_check),
+        cmocka_unit_test(test_states_that_do_not_belong_are_refused),
         cmocka_unit_test(test_energy_is_measured_or_named),
         cmocka_unit_test(test_samples_know_their_conditions),
         cmocka_unit_test(test_sustained_samples_follow_one_another),

@@ -483,6 +483,31 @@ static void states_are_kept_where_they_are_wanted(void **state)
          "--result q: its state q.state is the same file as q.state, which is read");
 }
 
+/* --steps ends a run after a load step whose state is kept, also that of the last one; it goes on to the same
+ * answer. */
+static void runs_stop_where_they_are_told_to(void **state)
+{
+    (void)state;
+    forget();
+    child_must(0, "solve r.json --threads 1 --result whole.json");
+    child_must(0, "solve r.json --threads 1 --steps 5 --result k.json");
+    json_decref(result_load_checked("k.json", "interrupted", 5));
+    assert_int_equal(state_steps("k.json.state"), 5);
+    says(2, RESUME " --steps 4", "--steps 4: k.json has 5 load steps already");
+    says(2, RESUME " --steps 13", "--steps 13: r.json has 12 load steps");
+    child_must(0, RESUME " --steps 9");
+    json_decref(result_load_checked("k.json", "interrupted", 9));
+    child_must(0, RESUME " --steps 12");
+    json_t *result = result_load_checked("k.json", "converged", N_STEP),
+           *reference = result_load("whole.json");
+    result_assert_same(result, reference);
+    json_decref(result), json_decref(reference);
+    assert_int_equal(state_steps("k.json.state"), N_STEP);
+    child_must(0, RESUME);
+    json_decref(result_load_checked("k.json", "converged", N_STEP));
+    assert_int_equal(state_steps("k.json.state"), -1);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
@@ -497,6 +522,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(damage_is_seen),
         cmocka_unit_test(states_belong_to_one_run),
         cmocka_unit_test(states_are_kept_where_they_are_wanted),
+        cmocka_unit_test(runs_stop_where_they_are_told_to),
         cmocka_unit_test_teardown(killed_processes_go_on, clean_up), /* last: its settings hide leaks */
     };
     return cmocka_run_group_tests(tests, open_folder, child_close);

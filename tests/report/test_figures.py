@@ -217,6 +217,22 @@ class Studies(unittest.TestCase):
                          [[(0, t), (round(study_figures.share_at(0.1), 6), t), (round(study_figures.share_at(1), 6), t)]
                           for t in (1, 2)])
 
+    def test_the_state_of_a_part_stands_beside_as_many_plastic_elements(self):
+        mesh = {"case": "bracket_hex8_coarse-refined3"}
+        self.write("kernels.csv", [
+            small.row(t * 292008e-9, 0.01, variant=v, plastic=share, plastic_pattern=pattern, **mesh)
+            for v, t in (("patch", 1), ("node_csr", 2))
+            for pattern, share in (("part", 0.24), ("zones", 0.2), ("scattered", 0.5), ("clustered", 1))] + [
+                small.row(plastic_pattern="zones", plastic=0.24)])  # of another mesh
+        panel, legend = self.drawn()["part-h200"].panels
+        self.assertEqual(panel.title, "Hex8, 292 K, 24 % plastic")
+        self.assertEqual(sorted(round(x, 6) for x, *_ in panel.points), [0.5, 0.5, 1, 1])  # 0.5 is another share
+        self.assertEqual([w[2] for w in legend.words], ["a part's state", "a few zones"])
+
+    def test_no_part_no_figure(self):
+        self.write("kernels.csv", [small.row(plastic=0.24, plastic_pattern="zones")])
+        self.assertNotIn("part-h200", self.drawn())
+
     def test_cost_of_contact(self):
         self.write("kernels.csv", [
             small.row(t * (1e-4 + extra), 0.001, variant=v, operation=f"jacvec{share}")

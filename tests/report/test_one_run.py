@@ -169,6 +169,16 @@ class Kernels(Run):
         self.assertEqual(line["mixed / double"], "2.00 (2.00–2.00)")
         self.assertEqual(self.line("tet4 on host, 3000 DoF: MDoF/s", "`v`")["jacvec"], "3.00 (3.00–3.00)")
 
+    def test_the_state_of_a_part_stands_beside_as_many_plastic_elements(self):
+        self.kernels(*(row(t, t, t, case="bracket_tet4_coarse-refined1", plastic=share, plastic_pattern=pattern)
+                       for t, share, pattern in ((2, 0.23, "part"), (1, 0.24, "zones"), (4, 0.25, "scattered"),
+                                                 (8, 0.5, "zones"), (8, 1, "clustered"))))
+        line = self.line("tet4 on host, bracket_tet4_coarse-refined1, 1000 DoF: the state of a part and shares of plastic "
+                         "elements, MDoF/s", "`v`")
+        self.assertEqual({k: v for k, v in line.items() if v}, {
+            "strategy": "`v`", "jacvec, part": "0.500 (0.500–0.500)", "scattered / part": "0.500 (0.500–0.500)",
+            "zones / part": "2.00 (2.00–2.00)"})
+
     def test_set_ups_are_repaid(self):
         """9 / (4 - 2) = 4.5 products against element_atomic. The matrix takes a second less per product and is set up
         and assembled 20 - 9 + 8 - 1 = 18 s later than patch, of which it is repaid after 18."""

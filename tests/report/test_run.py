@@ -4,6 +4,7 @@ import contextlib
 import csv
 import dataclasses
 import io
+import json
 import os
 import pathlib
 import re
@@ -48,7 +49,7 @@ class Simulated:
     stopped."""
 
     def __init__(self, law) -> None:
-        self.law, self.time, self.commands, self.card = law, 0.0, [], None
+        self.law, self.time, self.commands, self.card, self.solve_fails = law, 0.0, [], None, False
 
     def launch(self, command, log, limit, held=None):
         pathlib.Path(log).write_text("")
@@ -60,6 +61,13 @@ class Simulated:
         self.time += seconds
         if "-o" in command:  # of a program that makes a mesh
             pathlib.Path(command[command.index("-o") + 1]).write_text("")
+            return 0
+        if "--steps" in command:  # of a solve that leaves a state
+            if self.solve_fails:
+                pathlib.Path(log).write_text("solve: load step 3 did not converge\n")
+                return 1
+            pathlib.Path(flag(command, "--result")).write_text("")
+            pathlib.Path(flag(command, "--result") + ".state").write_text("")
             return 0
         written = [word.partition("=")[2] for word in command if word.startswith("--fe_rows=")]
         target = pathlib.Path(written[0] if written else command[command.index("--rows") + 1])
@@ -477,6 +485,53 @@ class Paper(Folder):
         one = self.make(**self.LIST)
         one.measurer.seed = seed
         return one.paper_items()
+
+    PART = {"PAPER": "1", "EXPERIMENTS": "part-state", "ELEMENTS": "hex8", "RANKS_host": "0"}
+
+    def test_the_state_of_a_part_is_solved_once_and_points_are_told_of_it(self):
+        one = self.make(**self.PART)
+        code, _ = self.said(one)
+        self.assertEqual((code, one.counts.measured), (0, 3 * 3))  # patterns, processes
+        refined, = (c for c in one.simulated.commands if "refine" in c)
+        solved, = (c for c in one.simulated.commands if "--steps" in c)
+        self.assertEqual((refined[2], flag(refined, "--levels")), (points.COARSE.format(shape="hex8"), "1"))
+        self.assertEqual((solved[1], flag(solved, "--backend")), (points.PART_PROBLEM, "host"))
+        mesh, state = flag(solved, "--mesh"), one.folder.scratch / "bracket_hex8_coarse-refined1-hex8.state"
+        self.assertTrue(state.exists() and pathlib.Path(mesh).exists())
+        told = [c for c in one.simulated.commands if flag(c, "--fe_state")]
+        self.assertEqual(len(told), 3)
+        for command in told:
+            self.assertEqual((flag(command, "--fe_mesh"), flag(command, "--fe_problem"), flag(command, "--fe_state")),
+                             (mesh, points.PART_PROBLEM, str(state)))
+            self.assertFalse(flag(command, "--fe_plastic") or flag(command, "--fe_pattern") or flag(command, "--fe_refine"))
+        others = [flag(c, "--fe_pattern") for c in one.simulated.commands if flag(c, "--fe_refine") == "1"]
+        self.assertEqual(sorted(others), 3 * ["scattered"] + 3 * ["zones"])
+
+    def test_a_part_that_cannot_be_solved_is_one_line(self):
+        one = self.make(**self.PART)
+        one.simulated.solve_fails = True
+        code, text = self.said(one)
+        about = [line for line in text.splitlines() if "cannot be measured" in line]
+        self.assertEqual(about, 3 * ["bench: kernels-host-hex8-bracket1-auto-counted-part cannot be measured: solve left no "
+                                     "state: solve: load step 3 did not converge"])
+        self.assertEqual((code, one.counts.measured, one.counts.refused), (0, 2 * 3, 3))
+        self.build(gpus=0, programs=("kernels", "scaling", "solves"))
+        (self.top / "build" / "solve").unlink()
+        _, text = self.said(self.make(**self.PART, MISSING="1"))
+        self.assertRegex(text, r"part-state +3 of +9; 3 need solve\b")
+
+    def test_a_part_is_taken_at_its_largest_load(self):
+        with open(points.PART_PROBLEM) as file:
+            factors = json.load(file)["paths"]["load"]
+        self.assertEqual(factors[points.PART_STEPS - 1], max(factors))
+
+    def test_a_part_has_the_meshes_of_the_bracket(self):
+        listed = (self.top / "list.toml")
+        listed.write_text('[[experiment]]\nname = "a"\nquestion = "?"\nprogram = "kernels"\npass = {host = "rest"}\n'
+                          'axes = {size = ["25000"], pattern = ["part"]}\nrepetitions = 1\nprocesses = 1\n')
+        one = self.make(**self.PART)
+        with self.assertRaisesRegex(experiments.Fault, "experiment 'a': size '25000': the pattern part has bracket1"):
+            experiments.plan(experiments.read_experiments(listed), one.settings, one.variables, one.here)
 
     def test_another_build_of_the_commit_goes_on_and_another_commit_does_not(self):
         one = self.make(**self.LIST)
