@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from report.model import BETWEEN, Run, Time
+from report.model import BETWEEN, ONE_PROCESS, Run, Time
+from report.rows import LEAST_PROCESSES
+
+# The rule of "faster" (model.counted, places.winner), for captions.
+FASTER = (f"beyond a factor of {ONE_PROCESS} where fewer than {LEAST_PROCESSES} processes measured, else by the 95 % "
+          f"interval of the ratio {BETWEEN}")
 
 
 def where(runs: Iterable[Run]) -> str:
