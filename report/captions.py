@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from report import sources
 from report.model import BETWEEN, ONE_PROCESS, Run, Time
 from report.rows import LEAST_PROCESSES
 
@@ -13,7 +14,7 @@ FASTER = (f"beyond a factor of {ONE_PROCESS} where fewer than {LEAST_PROCESSES} 
 
 
 def where(runs: Iterable[Run]) -> str:
-    commits = list(dict.fromkeys(run.marked for run in runs))
+    commits = list(dict.fromkeys(sources.marked(run.commit, run.is_old) for run in runs))
     return ("commit " if len(commits) == 1 else "commits ") + ", ".join(commits)
 
 

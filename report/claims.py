@@ -37,7 +37,7 @@ def sentence(claim: Claim, verdicts: Sequence[Verdict]) -> str:
     beside, lacks = (" and ".join(f"`{s}`" for s in sorted({s for p in points if p.lacks for s in names(p)}))
                      for names in (lambda p: (p.beside,), lambda p: p.lacks))
     if not whole:
-        return f"{told} Only {beside} was measured, not {lacks}."
+        return f"{told} Measured over {beside} alone."
     span = " to ".join(dict.fromkeys(ends(claim, [p for p in points if p.lacks])))
     return f"{told} Over {beside} alone, where {lacks} was not measured: {span}."
 
@@ -48,7 +48,7 @@ def ends(claim: Claim, points: Sequence[Decided]) -> tuple[str, str]:
 
 
 def alone(v: Verdict) -> str:
-    """How many points can't hold, because not all that the claim is over was measured there."""
+    """How many points can't hold, because not all that the claim is over was measured there: 7 over `a` alone."""
     n = sum(bool(p.lacks) for p in v.points)
     return f"{n} over {' and '.join(f'`{s}`' for s in sorted({p.beside for p in v.points if p.lacks}))} alone" if n else ""
 

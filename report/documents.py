@@ -50,7 +50,8 @@ def page(decided: All) -> str:
         "this page (`make tables`). A verdict counts points: elements, operations, meshes, sizes, and the strategies beside "
         "which one is held. Of the runs of a machine that have all rows of a ratio the one decides its point that speaks at "
         "its place: that with most of the main strategies, then with most strategies, then with most processes, then the "
-        "newest ([rule](../report/selection.py)). Where a point was measured by fewer than three processes, its ratio counts "
+        "newest ([rule](../report/selection.py)); of a claim about one strategy that with most processes, then the newest. "
+        "Where a point was measured by fewer than three processes, its ratio counts "
         f"at least within a factor of {ONE_PROCESS}, as far as independent runs have differed, and with the ends of the "
         "intervals of its samples. What is counted, not timed, counts as it is.") + [""]
     lines += wrap(
@@ -86,7 +87,10 @@ def anchor(heading: str) -> str:
 
 
 def counted(v: Verdict) -> str:
+    """Points that can't hold (claims.alone) are told apart where they are not all that there are and fail."""
     told = claims.alone(v)
+    if all(p.lacks for p in v.points) and told:
+        return f"{v.verdict}, {told}" if v.verdict != FAILS else counts(v)
     return counts(v) + (f", {told}" if told else "")
 
 

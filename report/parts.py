@@ -50,8 +50,9 @@ def picture(words: str, up: str) -> list[str]:
     name, n = words.split()
     lines = figure(name, up)
     sentences = re.split(r"(?<=\.) ", drawn()[name].caption)[:int(n)]
+    foot = f" {sources.NOTE}" if any(sources.MARK in s for s in sentences) else ""
     more = f"([all of it]({up}results/report/report.md))"
-    return lines[:2] + wrap(f"*{drawn()[name].title}.* {' '.join(sentences)} {more}")
+    return lines[:2] + wrap(f"*{drawn()[name].title}.* {' '.join(sentences)}{foot} {more}")
 
 
 def work(_: str, up: str) -> list[str]:

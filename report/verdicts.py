@@ -171,7 +171,7 @@ def _ratios(claim: Claim, path: pathlib.Path, found: Sequence[rows.Row], files: 
             ) -> dict[tuple, list[Decided]]:
     """Of the rows of one file, whose other side may be in another file of the run; by what tells the claim's points
     apart, each with a ratio for all that a column differs in which is free."""
-    ranks = _ranks(path)
+    ranks = _ranks(path) if "variant" in (claim.over or {}) else {}  # of one strategy: the newest of most processes
     told: dict[tuple, list[Decided]] = {}
     others = list(_split(claim.over)) if claim.over is not None else [None]
     for side, other in itertools.product(_split(claim.of), others):
@@ -185,7 +185,8 @@ def _ratios(claim: Claim, path: pathlib.Path, found: Sequence[rows.Row], files: 
                 name = (key, first.get("case"), tuple(side.items()), tuple((other or {}).items()))
                 told.setdefault(name, []).append(Decided(
                     {n: first[n] for n in PLACE if n in first}, str((other or {}).get("variant", "")), r,
-                    _judge(claim, r), str(first["commit"]), is_old, _host(own, beside or []), (), ranks[_place(first)]))
+                    _judge(claim, r), str(first["commit"]), is_old, _host(own, beside or []), (),
+                    ranks.get(_place(first), (0, 0, len(own)))))
     return _strongest(claim, told) if claim.strongest else told
 
 
@@ -207,7 +208,7 @@ def _strongest(claim: Claim, told: dict[tuple, list[Decided]]) -> dict[tuple, li
 
 def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
     """On the runs of one machine, the newest first. Of those that have all rows of a point the one decides that speaks at
-    its place (report/selection.py)."""
+    its place (report/selection.py); of a claim about one strategy that with most processes, the newest of equals."""
     points: dict[tuple, list[Decided]] = {}
 
     def least(some: Sequence[Decided]) -> Rank:
