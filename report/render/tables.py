@@ -79,7 +79,7 @@ def fullest(model: Model, card: Card, element: str) -> list[Point]:
                default=[])
 
 
-ASIDE = "*"  # behind a number that is not of the run that speaks in its column
+ASIDE = "‡"  # behind a number that is not of the run that speaks in its column
 
 
 def aside(model: Model, some: Sequence[Point]) -> dict[Point, str]:
@@ -164,7 +164,7 @@ SAID = (f"The fastest strategy, or those that are not told apart (=); it is fast
         "fastest product with an assembled matrix, assembly not counted, of those measured in the same run (*alone*: the "
         "matrix with half of the blocks was not measured there, and can be faster than that); the strategy's throughput in "
         "10⁹ degrees of freedom per second; how much slower the next one is, and that matrix, with the ends between which "
-        "these ratios count; and of how many strategies. Where another run has a strategy that was not proved slower, "
+        "these ratios count; and of how many strategies, compared in this run or within another one. Where another run has a strategy that was not proved slower, "
         "it is named behind a question mark, and nobody is called the fastest. All points plastic, doubles; short samples "
         "in turns.")
 SAID_SUSTAINED = (" *Sustained*: the same strategy, and the same matrix over it, where both worked for ten seconds "
@@ -221,14 +221,15 @@ def over(entry: Answer) -> str:
 
 
 def choice_table(model: Model) -> Table | None:
-    """At the place with most strategies of each card, element, mesh and operation, the largest of equals."""
+    """Of each card, element, mesh and operation the place where most of the main strategies were compared, the largest of
+    equals: as the README's table has it."""
     best: dict[tuple, Answer] = {}
     for entry in answers(model):
         (card, element, operation, mesh, n), won = entry.place, entry.won
         if operation not in PRODUCTS or mesh not in ("box", "irregular") or won.of < 3 or n < LEAST_DOF:
             continue
         key = (card, element, mesh, operation)
-        if key not in best or (won.of, n) > (best[key].won.of, best[key].place[4]):
+        if key not in best or (-len(won.lacks), n) > (-len(best[key].won.lacks), best[key].place[4]):
             best[key] = entry
     entries = in_order(model, best.values())
     if not entries:

@@ -208,8 +208,8 @@ class Rendered(unittest.TestCase):
         built = model.build(small.results(self.path / "aside", c1=main, c2=more))
         table = tables.strategies_table(built, built.cards[0], "hex8")
         told = {row[0].text: row[table.columns.index("tangent product")].text for row in table.rows}
-        self.assertEqual((told["patch"], told["gather by node"]), ("8.00 (8.00–8.00)", "10.0 (9.90–10.1)*"))
-        self.assertIn("*: of another run than the rest of its column (commit c2)", table.caption)
+        self.assertEqual((told["patch"], told["gather by node"]), ("8.00 (8.00–8.00)", "10.0 (9.90–10.1)‡"))
+        self.assertIn("‡: of another run than the rest of its column (commit c2)", table.caption)
         (entry,) = [e for e in tables.answers(built) if e.place[1:] == ("hex8", "jacvec", "box", 6440067)]
         self.assertEqual((entry.won.run.commit, tables.over(entry)), ("c1", "3×3"))
         self.assertEqual(document_.macros(built)["h200/hex8/patch/jacvec/value"], "8.00")
