@@ -7,7 +7,6 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from report import model as model_
 from report.captions import FASTER, kind_of, where
 from report.model import Card, Model, Point, Time
 from report.panels import (COLOURED, COLOURS, GREY, INK, NARROW, PALE, SHORT, WIDE, Axis, Figure, Panel, add_names,

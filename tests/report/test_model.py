@@ -135,6 +135,16 @@ class Winners(Small):
         with self.assertRaisesRegex(Fault, "begun.csv: line 2: 'm/2026-01-02-aaaa,yesterday' is not"):
             model.read_runs(self.path)
 
+    def test_a_run_without_points_began_with_its_first_sample(self):
+        run = small.results(self.path, c1=[small.row()]) / "m/2026-01-02-c1"
+        header = rows.columns_of("samples.csv")
+        usual = dict.fromkeys(header, "1") | {"plastic_pattern": "clustered", "precision": "double", "hardening": "linear",
+                                              "condition": "burst", "operand": "random", "throttle": "none",
+                                              "backend": "cuda", "element": "hex8", "operation": "jacvec", "order": "auto"}
+        small.write(run / "samples.csv", header, [usual | {"start": t} for t in ("1767344401.5", "1767344400.25", "")])
+        self.assertEqual(model.begun_in(run), "2026-01-02T09:00:00Z")
+        self.assertEqual(model.build(self.path).runs[0].begun, "2026-01-02T09:00:00Z")
+
     def test_fewer_than_three_processes_decide_beyond_a_tenth(self):
         """As claims: intervals of samples that do not overlap are not enough."""
         for slow, decided in ((2.15e-5, False), (2.25e-5, True)):
@@ -194,6 +204,10 @@ class Reading(Small):
 
     def test_committed_runs(self):
         built = model.build()
+        timed = [run for run in built.runs if any(p.run == run for p in built.points)]
+        self.assertEqual([run.name for run in timed if not run.begun], [])  # begun.csv has those that do not tell
+        told = model.read_begun(model.ROOT / "results" / model.BEGUN)
+        self.assertEqual([name for name in told if not (model.ROOT / "results" / name).is_dir()], [])
         self.assertGreater(len(built.points), 1000)
         self.assertTrue(all(p.time.low <= p.time.value <= p.time.high for p in built.points))
         self.assertTrue(all(p.strategy in words.STRATEGY for p in built.points if p.strategy != "none"))
