@@ -16,7 +16,7 @@ import re
 import statistics as plain
 from collections.abc import Iterable, Sequence
 
-from report import rows, sources, text, words
+from report import rows, selection, sources, text, words
 from report.cases import Mesh, check_ranks, mesh_of
 from report.rows import LEAST_PROCESSES, Fault, Row
 
@@ -268,15 +268,16 @@ class Model:
 
     @functools.cached_property
     def _sustained(self) -> dict[tuple, Point]:
-        found: dict[tuple, Point] = {}
-        for p in self.of("kernels.csv"):  # of the newest run first
+        places: dict[tuple, list[Point]] = {}
+        for p in self.of("kernels.csv"):
             if p.row["condition"] == "sustained":
-                found.setdefault((p.card, rows.anywhere(p.row, ("condition",))), p)
-        return found
+                places.setdefault((p.card, rows.anywhere(p.row, ("variant",))), []).append(p)
+        return {(p.card, rows.anywhere(p.row, ("condition",))): p for some in places.values()
+                for p in selection.by_strategy(some).values()}
 
     def sustained(self, p: Point) -> Point | None:
-        """The same as a point of short samples, without a pause for seconds, of the newest run that has it: another
-        condition, and mostly another run, so that no ratio is formed of the two."""
+        """The same as a point of short samples, without a pause for seconds, of the run that speaks of those that have
+        it: another condition, and mostly another run, so that no ratio is formed of the two."""
         return self._sustained.get((p.card, rows.anywhere(p.row, ("condition",))))
 
     @functools.cached_property

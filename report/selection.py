@@ -12,9 +12,12 @@ No ratio is formed across runs. What the run that speaks has not measured may be
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from report.model import Point, Run
 from report.words import CHOOSES, MAIN, NOT_A_STRATEGY
+
+if TYPE_CHECKING:
+    from report.model import Point, Run
 
 Rank = tuple[int, int, int]
 

@@ -198,7 +198,8 @@ METHOD = (
 
 def macros(model: Model) -> dict[str, str]:
     """Of the tables of strategies: CARD/ELEMENT/STRATEGY/OPERATION of short samples, and with /sustained of an
-    operation without a pause; both with /value, /low, /high behind it; also CARD/ELEMENT/dof and /commit."""
+    operation without a pause; both with /value, /low, /high and /commit behind it; also CARD/ELEMENT/dof and /commit,
+    those of all its numbers."""
     found: dict[str, str] = {}
     for card in model.cards:
         for element in ("hex8", "tet4"):
@@ -209,7 +210,7 @@ def macros(model: Model) -> dict[str, str]:
                     if point:
                         t = point.throughput.times(GIGA)
                         found |= {name: interval(t), f"{name}/value": digits(t.value), f"{name}/low": digits(t.low),
-                                  f"{name}/high": digits(t.high)}
+                                  f"{name}/high": digits(t.high), f"{name}/commit": point.run.commit}
             if some:
                 found |= {
                     f"{card.key}/{element}/dof": count(some[0].n_dof),
