@@ -6,8 +6,9 @@ import pathlib
 import tempfile
 import unittest
 
-from report import claims, documents, reproduce, rows
+from report import claims, documents, model, reproduce, rows, text, words
 from report.claim import Claim, hardware, matches, read_claims
+from report.render import tables
 from report.verdicts import Verdict, decide, decide_all
 from tests.report.test_rows import HEADER, ROW, of_process
 
@@ -37,6 +38,24 @@ class Page(unittest.TestCase):
         for claim, verdicts in decide_all(read_claims()):
             with self.subTest(claim.name):
                 self.assertTrue(verdicts or claim.needs)
+
+    def test_report_and_claim_show_the_same_number_at_the_same_place(self):
+        """What patch gains over the faster matrix: the claim, which the README's table shows, and the report's table."""
+        (claim,) = [c for c in read_claims() if c.name == "patch_over_matrix"]
+        ((_, verdicts),) = decide_all([claim])
+        told = {(v.machine, p.where["element"], p.where["n_dof"]): p for v in verdicts for p in v.points}
+        compared = 0
+        for entry in tables.answers(model.build()):
+            card, element, operation, _, n = entry.place
+            p = told.get((card.machine, element, n))
+            if card.backend == "cuda" and operation == "jacvec" and p and entry.over and entry.over.strategy in words.BLOCKS \
+                    and entry.won.fastest[0].strategy == "patch":
+                with self.subTest(entry.place):
+                    self.assertEqual([text.digits(x) for x in (p.ratio.value, p.ratio.low, p.ratio.high)],
+                                     [text.digits(x) for x in (entry.matrix.value, entry.matrix.low, entry.matrix.high)])
+                    self.assertEqual(bool(p.lacks), words.BLOCKS[1] in entry.won.lacks)
+                compared += 1
+        self.assertGreater(compared, 20)
 
 
 class Deciding(unittest.TestCase):
