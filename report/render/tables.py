@@ -406,10 +406,10 @@ def solve_choice_table(model: Model) -> Table | None:
         for seconds_of, level in ((lambda w: w.solve.time.value, lambda w, of: model_.counted(w.solve, of.solve).low <= 1),
                                   (lambda w: w.total, lambda w, of: w.total <= ONE_PROCESS * of.total)):
             least = min(at, key=lambda s: seconds_of(at[s]))
-            tie = " = …" * any(s != least and level(w, at[least]) for s, w in at.items())
+            tie = "~" * any(s != least and level(w, at[least]) for s, w in at.items())
             matrices = [seconds_of(at[s]) for s in BLOCKS if s in at]
             matrix = min(matrices) / seconds_of(at[least]) if matrices else None
-            cells += [Cell(f"{STRATEGY[least]}{tie}, {seconds(seconds_of(at[least]))}", seconds_of(at[least])),
+            cells += [Cell(f"{STRATEGY[least]}, {seconds(seconds_of(at[least]))}{tie}", seconds_of(at[least])),
                       Cell(digits(matrix), matrix) if matrix else Cell("")]
         rows.append([
             Cell(card.short),
@@ -427,6 +427,6 @@ def solve_choice_table(model: Model) -> Table | None:
         "then the same with the set-ups of mesh, strategy and "
         "preconditioner; of how many strategies. *Fixed iterations*: 20 Newton iterations of 30 GMRES iterations each; "
         "*load steps*: to convergence. Medians of one run each, set-ups timed once (see limits): who takes least of two "
-        f"that differ by less than a factor of {ONE_PROCESS} is not decided (=). Intervals are in the appendix.",
+        f"that differ by less than a factor of {ONE_PROCESS} is not decided (~). Intervals are in the appendix.",
         ["card", "problem", "preconditioner", "DoF", "least", "matrix / it", "least, set-up", "matrix / it, set-up", "of"],
         rows, words=3)

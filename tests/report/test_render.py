@@ -171,6 +171,12 @@ class Rendered(unittest.TestCase):
             ],
         )
 
+    def test_solves_that_differ_by_less_than_a_tenth_are_not_told_apart(self):
+        near = [row | {"median_s": 0.052, "ci95_low_s": 0.0519, "ci95_high_s": 0.0521} if row.get("krylov")
+                and row["variant"] == "element_atomic" and row["operation"] == "solve" else row for row in small.plenty()]
+        built = model.build(small.results(self.path / "near", c1=near))
+        self.assertEqual(tables.solve_choice_table(built).rows[0][4].text, "patch, 50.0 ms~")
+
     def held(self, name: str, seconds: float) -> dict:
         """A product of the largest box without a pause: times as long as `seconds` for 10⁹ degrees of freedom."""
         return small.row(seconds * 6440067e-9, 0.01, variant=name, case="box128-distorted", n_dof=6440067,
