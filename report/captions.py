@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from report.model import BETWEEN, Run, Time
+from report import sources
+from report.model import BETWEEN, ONE_PROCESS, Run, Time
+from report.rows import LEAST_PROCESSES
+
+# The rule of "faster" (model.counted, places.winner), for captions.
+FASTER = (f"beyond a factor of {ONE_PROCESS} where fewer than {LEAST_PROCESSES} processes measured, else by the 95 % "
+          f"interval of the ratio {BETWEEN}")
 
 
 def where(runs: Iterable[Run]) -> str:
-    commits = list(dict.fromkeys(run.marked for run in runs))
+    commits = list(dict.fromkeys(sources.marked(run.commit, run.is_old) for run in runs))
     return ("commit " if len(commits) == 1 else "commits ") + ", ".join(commits)
 
 

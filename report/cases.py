@@ -18,10 +18,16 @@ KINDS = {"box": "box", "irregular": "irregular", "bracket": "bracket", "br_": "b
 
 @dataclasses.dataclass(frozen=True)
 class Mesh:
-    """What a row's case says: the kind of mesh in words, and whether it is a cube of cells."""
+    """What a row's case says: the kind of mesh in words, and whether it is a cube of cells; of a box that is none, words
+    with its cells, because another one of nearly the same size is another mesh."""
 
     words: str
     cube: bool
+    cells: str = ""  # 127×128×129
+
+    @property
+    def label(self) -> str:
+        return f"{self.words} {self.cells}".rstrip()
 
 
 def kind_of_mesh(case: str) -> str:
@@ -37,9 +43,10 @@ def mesh_of(case: str) -> Mesh:
     name = name.replace("-materials4", "")
     if cells := re.fullmatch(r"box(\d+)(?:x(\d+)x(\d+))?", name):
         n = [int(c) for c in cells.groups(cells[1])]
+        of = "" if len(set(n)) == 1 else "×".join(map(str, n))
         if max(n) >= 4 * min(n):
-            return Mesh("slender box" + layers, False)
-        return Mesh("box" + layers, len(set(n)) == 1 and not layers)
+            return Mesh("slender box" + layers, False, of)
+        return Mesh("box" + layers, not of and not layers, of)
     kind = kind_of_mesh(name)
     return Mesh((kind if kind not in ("", "box") else name) + layers, False)
 

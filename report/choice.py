@@ -5,33 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from report import model as model_, parts, text, words
+from report.cases import kind_of_mesh, mesh_of
 from report.claim import Claim
 from report.verdicts import Decided, Verdict
 from report.text import count, digits, interval
 from report.wholes import solves_of, wholes
-from report.words import ELEMENT
+from report.words import BLOCKS, ELEMENT
 
-MATRICES = ("assembled_bsr", "assembled_symmetric")  # with blocks of their own, which the choice is between
 Known = Mapping[str, tuple[Claim, Sequence[Verdict]]]
 
 
 def largest(known: Known, name: str, machine: str, element: str, box: bool,
             operation: str = "jacvec") -> Decided | None:
-    """Of a claim the point of products with tangents (of 21 numbers: jacvec_full) on the largest mesh of a kind; of
-    several there, as where the claim has several matrices, the one with the least ratio: the strongest."""
+    """Of a claim the point of products with tangents (of 21 numbers: jacvec_full) on the largest cube, or the largest mesh
+    that is no box."""
     verdicts = known[name][1] if name in known else ()
     points = [p for v in verdicts if v.machine == machine for p in v.points
               if p.where["element"] == element and p.where["operation"] == operation
-              and str(p.where["case"]).startswith("box") == box]
-    return max(points, key=lambda p: (int(p.where["n_dof"] or 0), -p.ratio.value), default=None)
+              and (mesh_of(str(p.where["case"])).cube if box else kind_of_mesh(str(p.where["case"])) != "box")]
+    return max(points, key=lambda p: int(p.where["n_dof"] or 0), default=None)
 
 
 def cell(point: Decided | None) -> str:
-    """A ratio with its interval and size."""
+    """A ratio with its interval and size; ≤: over one matrix alone."""
     if point is None:
         return "-"
     r = point.ratio
-    return f"{interval(r.value, r.low, r.high)}, {count(int(point.where['n_dof'] or 0))}"
+    return f"{'≤ ' * bool(point.lacks)}{interval(r.value, r.low, r.high)}, {count(int(point.where['n_dof'] or 0))}"
 
 
 def solved(machine: str, backend: str, element: str) -> tuple[str, str, str]:
@@ -44,10 +44,22 @@ def solved(machine: str, backend: str, element: str) -> tuple[str, str, str]:
         return "-", "-", "-"
     place, some = max(found, key=lambda entry: entry[0][5])
     at = wholes(some)
-    own, matrix = at["patch"], min((at[name] for name in MATRICES if name in at), key=lambda w: w.solve.time.value)
-    r = model_.ratio(matrix.solve, own.solve)
-    return (f"{interval(r.value, r.low, r.high)}{'~' if r.noisy else ''}, {count(place[5])}",
-            digits(matrix.total / own.total), f"`{min(at, key=lambda s: at[s].total)}`")
+    own, matrix = at["patch"], min((at[name] for name in BLOCKS if name in at), key=lambda w: w.solve.time.value)
+    r = model_.counted(matrix.solve, own.solve)
+    alone = "≤ " * any(name not in at for name in BLOCKS)
+    return (f"{alone}{interval(r.value, r.low, r.high)}{'~' if r.noisy else ''}, {count(place[5])}",
+            alone + digits(matrix.total / own.total), f"`{min(at, key=lambda s: at[s].total)}`")
+
+
+def take(points: Sequence[Decided]) -> str:
+    """What the ratios of products say: patch, where it is faster at all points that have both matrices; where none has,
+    the one that was not measured might win."""
+    whole = [p.ratio for p in points if not p.lacks]
+    if all(p.ratio.high < 1 for p in points):
+        return "the matrix"
+    if not all(p.ratio.low > 1 for p in points):
+        return "either"
+    return "`patch`" if whole else f"`patch`, if `{points[0].lacks[0]}` is not faster"
 
 
 def table(known: Known) -> list[str]:
@@ -63,14 +75,11 @@ def table(known: Known) -> list[str]:
                 largest(known, name, v.machine, element, True) if on_gpu else None
                 for name in ("sustained_over_matrix", "floats_over_matrix", "price_of_order"))
             full = largest(known, "full_tangents_over_matrix", v.machine, element, True, "jacvec_full")
-            told = [p.ratio for p in (box, sustained, other) if p]
-            take = ("`patch`" if all(r.low > 1 for r in told) else "the matrix" if all(r.high < 1 for r in told)
-                    else "either")
             lines.append([
                 ELEMENT[element], words.machine(v.machine) + ("" if on_gpu else " host"), cell(box),
                 cell(sustained), cell(other), cell(floats), cell(full),
                 *solved(v.machine, "cuda" if on_gpu else "host", element), cell(price),
-                take
+                take([p for p in (box, sustained, other) if p])
             ])
     return text.table(["element", "on", "product: box", "without a pause", "irregular mesh", "box, floats",
                        "box, 21 numbers", "plastic solve", "with set-ups", "least with set-ups", "`patch_ordered` takes", "take"], lines, 2)

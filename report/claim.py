@@ -40,6 +40,7 @@ class Claim:
     told_as: str  # "": the ratio or quantity; percent: the ratio in per cent; share: see shown
     needs: str  # what it would take to measure it, where nothing here can
     headline: bool = False  # the README and the report begin with it
+    strongest: bool = False  # of several in `over` the one decides that is the hardest to beat; none may be missing
 
     def shown(self, ratio: float) -> float:
         """As the sentence has it. A share is the part of `of` by which it exceeds `over`, in per cent."""
@@ -64,7 +65,7 @@ class Claim:
 
 PROGRAMS = ("kernels", "solves", "scaling", "bench")
 KEYS = {"asks", "sentence", "file", "quantity", "select", "of", "over", "free", "above", "below", "expected",
-        "asserted", "reproduce", "minutes", "as", "needs", "headline"}
+        "asserted", "reproduce", "minutes", "as", "needs", "headline", "strongest"}
 
 
 def read_claims(folder: pathlib.Path = FOLDER) -> list[Claim]:
@@ -103,6 +104,9 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
     for text in table.get("reproduce", ()):
         if text.split()[:1] not in [[name] for name in PROGRAMS]:
             raise fault(f"reproduce: {text!r} does not begin with one of {', '.join(PROGRAMS)}")
+    if table.get("strongest") and (list(table.get("over", {})) != ["variant"]
+                                   or not isinstance(table["over"]["variant"], list)):
+        raise fault("strongest: it may be true of a claim over a list of variants")
     if not table.get("reproduce") and not table.get("needs"):
         raise fault("has neither 'reproduce' nor 'needs'")
     sides = {side.get("backend") for side in (table["of"], table.get("over", {}))}
@@ -121,7 +125,8 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
     return Claim(name, table["asks"], table["sentence"], table["file"], table["quantity"], table["select"], table["of"],
                  table.get("over"), tuple(table.get("free", ())), table.get("above"), table.get("below"),
                  table.get("expected", ""), table.get("asserted", False), tuple(table.get("reproduce", ())),
-                 table.get("minutes", 0.0), table.get("as", ""), table.get("needs", ""), table.get("headline", False))
+                 table.get("minutes", 0.0), table.get("as", ""), table.get("needs", ""), table.get("headline", False),
+                 table.get("strongest", False))
 
 
 def backends_of(claim: Claim) -> set[str]:

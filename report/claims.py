@@ -22,14 +22,35 @@ from report.words import ELEMENT, MESHES, several
 
 
 def sentence(claim: Claim, verdicts: Sequence[Verdict]) -> str:
-    """With the least and the largest ratio of all points, and the hosts that GPUs are compared with."""
-    values = [claim.shown(p.ratio.value) for v in verdicts for p in v.points]
-    if not values:
+    """With the least and the largest ratio of all points, and the hosts that GPUs are compared with. Points of a claim over
+    the strongest of several that lack one of these are told apart."""
+    points = [p for v in verdicts for p in v.points]
+    if not points:
         return claim.sentence.replace("{least} to {most}", "…").replace("{host}", "…") + " (Not measured.)"
-    least, most = digits(min(values)), digits(max(values))
+    whole = [p for p in points if not p.lacks]
+    least, most = ends(claim, whole or points)
     words = claim.sentence.replace("{least} to {most}", "{least}") if least == most else claim.sentence
-    hosts = sorted({p.host for v in verdicts for p in v.points if p.host})
-    return words.format(least=least, most=most, host=", and ".join(hosts))
+    hosts = sorted({p.host for p in points if p.host})
+    told = words.format(least=least, most=most, host=", and ".join(hosts))
+    if len(whole) == len(points):
+        return told
+    beside, lacks = (" and ".join(f"`{s}`" for s in sorted({s for p in points if p.lacks for s in names(p)}))
+                     for names in (lambda p: (p.beside,), lambda p: p.lacks))
+    if not whole:
+        return f"{told} Measured over {beside} alone."
+    span = " to ".join(dict.fromkeys(ends(claim, [p for p in points if p.lacks])))
+    return f"{told} Over {beside} alone, where {lacks} was not measured: {span}."
+
+
+def ends(claim: Claim, points: Sequence[Decided]) -> tuple[str, str]:
+    values = [claim.shown(p.ratio.value) for p in points]
+    return digits(min(values)), digits(max(values))
+
+
+def alone(v: Verdict) -> str:
+    """How many points can't hold, because not all that the claim is over was measured there: 7 over `a` alone."""
+    n = sum(bool(p.lacks) for p in v.points)
+    return f"{n} over {' and '.join(f'`{s}`' for s in sorted({p.beside for p in v.points if p.lacks}))} alone" if n else ""
 
 
 def scope(verdicts: Sequence[Verdict]) -> str:
@@ -68,6 +89,7 @@ def describe(v: Verdict) -> str:
     if v.verdict == MISSING:
         return f"{v.machine}: {MISSING}"
     counts = f"{v.count(HOLDS)} of {len(v.points)} points hold" if len(v.points) > 1 else "1 point"
+    counts += f", {told}" if (told := alone(v)) else ""
     worst = _decisive(v)
     processes = f"{v.processes} processes" if v.processes > 1 else "one process"
     if QUANTITIES[v.claim.quantity].counted:

@@ -10,7 +10,8 @@ from report.captions import kind_of, where
 from report.model import Card, Model, Point, Time
 from report.panels import (COLOURED, COLOURS, INK, PALETTE, SHAPES, Figure, Panel, add_names, add_series, decades,
                            dots, figure, linear, shifts, size, style_of)
-from report.places import NEAR, find, one, places, ranked, widest
+from report.places import NEAR, by_place, find, one, ranked
+from report.selection import by_run, speaking
 from report.text import count
 from report.words import CHOOSES, ELEMENT, NOT_A_STRATEGY, OPERATION, PRODUCTS
 
@@ -20,7 +21,7 @@ def irregular_over_box(model: Model, card: Card) -> Figure | None:
     kinds = ("irregular", "bracket", "slender box")
     panels, runs, times = [], [], []
     for element in ("hex8", "tet4"):
-        pairs: dict[tuple[str, str], tuple[Point, Point]] = {}
+        near_of: dict[Point, Point] = {}  # the box of each
         for p in model.kernels:
             if (p.card, p.element, p.operation) != (card, element,
                                                     "jacvec") or not p.plain or p.mesh.words not in kinds:
@@ -32,10 +33,12 @@ def irregular_over_box(model: Model, card: Card) -> Figure | None:
             ]
             near = min(boxes, key=lambda b: abs(math.log(b.n_dof / p.n_dof)), default=None)
             if near and abs(math.log(near.n_dof / p.n_dof)) <= math.log(NEAR):
-                key = (p.strategy, p.mesh.words)
-                if key not in pairs or len(find(model.kernels, run=p.run)) > len(
-                        find(model.kernels, run=pairs[key][0].run)):
-                    pairs[key] = (p, near)
+                near_of[p] = near
+        pairs: dict[tuple[str, str], tuple[Point, Point]] = {}
+        for kind in kinds:
+            for some in by_run(p for p in near_of if p.mesh.words == kind):
+                for p in sorted(some, key=lambda p: -p.n_dof):
+                    pairs.setdefault((p.strategy, kind), (p, near_of[p]))
         if not pairs:
             continue
         categories = ranked(p for p, _ in pairs.values())
@@ -70,7 +73,7 @@ def precision(model: Model, card: Card) -> Figure | None:
             some = [p for p in model.kernels if p.card == card and p.element == element and p.operation == operation
                     and p.mesh.cube and p.plastic == 1 and p.order == "auto" and p.hardening == "linear"]
             sizes = {p.n_dof for p in some if p.precision != "double"}
-            floats = widest(p for p in some if p.precision != "double" and p.n_dof == max(sizes, default=0))
+            floats = speaking(p for p in some if p.precision != "double" and p.n_dof == max(sizes, default=0))
             for p in floats:
                 base = one(some, run=p.run, strategy=p.strategy, precision="double", n_dof=p.n_dof)
                 if base and p.strategy not in CHOOSES:
@@ -99,7 +102,7 @@ def precision(model: Model, card: Card) -> Figure | None:
 def energy(model: Model, card: Card) -> Figure | None:
     """With the range of windows; readings up to schema 6 have none."""
     some = [p for p in model.kernels if p.card == card and p.plain and p.nj_per_dof and p.mesh.cube]
-    some = widest([p for p in some if p.n_dof == max((q.n_dof for q in some), default=0)])
+    some = speaking([p for p in some if p.n_dof == max((q.n_dof for q in some), default=0)])
     panels = []
     for element in ("hex8", "tet4"):
         for operation in ("jacvec", "jacvec_elastic"):
@@ -161,9 +164,10 @@ def reproducible(model: Model) -> Figure | None:
     """What bitwise reproducible sums cost: the fastest such strategy over the fastest, at each place on a box."""
     panels, runs, times = [], [], []
     cards = [c for c in model.cards if c.backend == "cuda"][:COLOURS]
-    at = {place: [p for p in some if p.strategy not in NOT_A_STRATEGY + CHOOSES]
-          for place, some in places(model.kernels).items()}
-    at = {place: some for place, some in at.items() if len(some) >= COLOURS}  # fewer lack reproducible ones
+    at = {}
+    for place, points in by_place(p for p in model.kernels if p.strategy not in NOT_A_STRATEGY + CHOOSES).items():
+        several = [some for some in by_run(points) if len(some) >= COLOURS]  # fewer lack reproducible ones
+        at |= {place: several[0]} if several else {}
     for element in ("hex8", "tet4"):
         for operation in PRODUCTS:
             drawn: list[tuple[int, int, Time]] = []

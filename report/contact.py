@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from report.captions import kind_of, where
 from report.model import Card, Model, Point, Run, Time, ratio
 from report.panels import COLOURED, INK, Axis, Figure, Panel, add_names, add_series, figure, linear, style_of
-from report.places import ranked, widest
+from report.places import ranked
+from report.selection import speaking
 from report.text import count, digits
 from report.words import CHOOSES, ELEMENT, OPERATION, STRATEGY, in_order
 
@@ -56,7 +57,7 @@ def costs(model: Model, card: Card) -> dict[Place, list[Cost]]:
             at.setdefault((p.n_dof, p.element, operation), []).append(p)
     found = {}
     for place in sorted(at, key=lambda place: (-place[0], ELEMENTS.index(place[1]), OPERATIONS.index(place[2]))):
-        some = widest(p for p in at[place] if share_of(p.operation) is not None)
+        some = speaking(p for p in at[place] if share_of(p.operation) is not None)
         plain = {p.strategy: p for p in at[place] if share_of(p.operation) is None and some and p.run == some[0].run}
         pairs = [Cost(share_of(p.operation), plain[p.strategy], ratio(p, plain[p.strategy]))
                  for p in some if p.strategy in plain]

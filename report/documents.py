@@ -48,10 +48,17 @@ def page(decided: All) -> str:
     lines = ["# Claims and verdicts"] + wrap(
         "Each sentence is decided by rows: [claims/](../claims/README.md) defines it, and `python3 -m report.documents` wrote "
         "this page (`make tables`). A verdict counts points: elements, operations, meshes, sizes, and the strategies beside "
-        "which one is held. The newest run of a machine that has all rows of a ratio decides its point, one with three "
-        "processes or more before one without. Where a point was "
-        f"measured by one process, its ratio counts within a factor of {ONE_PROCESS}, as far as independent runs have "
-        "differed. What is counted, not timed, counts as it is.") + [""]
+        "which one is held. Of the runs of a machine that have all rows of a ratio the one decides its point that speaks at "
+        "its place: that with most of the main strategies, then with most strategies, then with most processes, then the "
+        "newest ([rule](../report/selection.py)); of a claim about one strategy that with most processes, then the newest. "
+        "Where a point was measured by fewer than three processes, its ratio counts "
+        f"at least within a factor of {ONE_PROCESS}, as far as independent runs have differed, and with the ends of the "
+        "intervals of its samples. What is counted, not timed, counts as it is.") + [""]
+    lines += wrap(
+        "*The assembled matrix* is the faster one of `assembled_bsr` and `assembled_symmetric`, which stores half of the "
+        "blocks. Where only one of both was measured, a point fails if patch loses to that one. It never holds, because "
+        "the other one may be faster; no guess of its speed takes part. A sentence tells the ratios of these points apart, "
+        "and a verdict how many there are.") + [""]
     if any(v.is_old for _, verdicts in decided for v in verdicts):
         lines += wrap(sources.FOOT) + [""]
     for title, expected in TITLES:
@@ -80,6 +87,14 @@ def anchor(heading: str) -> str:
 
 
 def counted(v: Verdict) -> str:
+    """Points that can't hold (claims.alone) are told apart where they are not all that there are and fail."""
+    told = claims.alone(v)
+    if all(p.lacks for p in v.points) and told:
+        return f"{v.verdict}, {told}" if v.verdict != FAILS else counts(v)
+    return counts(v) + (f", {told}" if told else "")
+
+
+def counts(v: Verdict) -> str:
     n = len(v.points)
     if n == 1:
         return f"{v.verdict} at the one point"

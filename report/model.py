@@ -1,6 +1,6 @@
 """What a report shows, as values: runs, and points with their times (report/places.py compares them).
 
-Runs are all folders results/MACHINE/DATE-COMMIT, the newest first; or one alone. A point is what rows.point_of tells
+Runs are all folders results/MACHINE/DATE-COMMIT, the newest first by when they began; or one alone. A point is what rows.point_of tells
 apart, measured by one run; each of its rows is one process. Only points of one run are compared: their processes shared
 a machine, a binary and an hour.
 """
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import datetime
 import functools
 import pathlib
 import re
 import statistics as plain
 from collections.abc import Iterable, Sequence
 
-from report import rows, sources, text, words
+from report import rows, selection, sources, text, words
 from report.cases import Mesh, check_ranks, mesh_of
 from report.rows import LEAST_PROCESSES, Fault, Row
 
@@ -26,7 +27,8 @@ except ImportError:  # no NumPy or SciPy: ranges instead of intervals between pr
 
 BETWEEN = "between processes" if statistics else "the range of processes"
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Five independent runs of one point on one kind of card: 23.6, 23.3, 23.4, 22.0 and 21.4 GDoF/s.
+# Five independent runs of one point on one kind of card: 23.6, 23.3, 23.4, 22.0 and 21.4 GDoF/s. So a ratio of fewer than
+# LEAST_PROCESSES processes counts within this factor.
 ONE_PROCESS = 1.1
 NOISY = rows.WIDE  # an interval whose ends have a larger ratio decides nothing
 TIMED = ("kernels.csv", "solves.csv", "scaling.csv")
@@ -68,8 +70,24 @@ def overlap(a: Time, b: Time) -> bool:
     return a.low <= b.high and b.low <= a.high
 
 
+def widened(value: float, low: float, high: float, processes: int) -> tuple[float, float]:
+    """The ends between which a ratio counts where it decides who is faster: its interval between processes, or with fewer
+    than LEAST_PROCESSES at least a factor of ONE_PROCESS on both sides."""
+    if processes >= LEAST_PROCESSES:
+        return low, high
+    return min(low, value / ONE_PROCESS), max(high, value * ONE_PROCESS)
+
+
+def counted(a: Point, b: Point) -> Time:
+    """a / b with the ends between which it counts: b is faster where both are above 1 (places.winner), and a claim holds
+    where both are within its bounds (report/verdicts.py)."""
+    r = ratio(a, b)
+    low, high = widened(r.value, r.low, r.high, r.processes)
+    return dataclasses.replace(r, low=low, high=high)
+
+
 def ratio(a: Point, b: Point) -> Time:
-    """a / b of two points of one run. Of one process: the ends of both intervals combined."""
+    """a / b of two points of one run, as far as these rows tell. Of one process: the ends of both intervals combined."""
     if a.run != b.run:
         raise ValueError(f"{a.run.name} and {b.run.name}: no ratio across runs")
     n = min(a.time.processes, b.time.processes)
@@ -106,6 +124,7 @@ class Run:
     path: pathlib.Path = dataclasses.field(compare=False)
     record: tuple[tuple[str, str], ...] = dataclasses.field(default=(), compare=False)
     is_old: bool = dataclasses.field(default=False, compare=False)  # sources of rows have changed since
+    begun: str = dataclasses.field(default="", compare=False)  # UTC, 2026-11-27T14:20:57Z; "": see began
 
     @property
     def name(self) -> str:
@@ -119,6 +138,11 @@ class Run:
     @property
     def day(self) -> str:
         return self.folder[:10]
+
+    @property
+    def began(self) -> tuple[str, str]:
+        """What runs are ordered by. Without a time of its own a run counts from the first hour of its day."""
+        return self.begun or f"{self.day}T00:00:00Z", self.folder
 
     @property
     def commit(self) -> str:
@@ -244,15 +268,16 @@ class Model:
 
     @functools.cached_property
     def _sustained(self) -> dict[tuple, Point]:
-        found: dict[tuple, Point] = {}
-        for p in self.of("kernels.csv"):  # of the newest run first
+        places: dict[tuple, list[Point]] = {}
+        for p in self.of("kernels.csv"):
             if p.row["condition"] == "sustained":
-                found.setdefault((p.card, rows.anywhere(p.row, ("condition",))), p)
-        return found
+                places.setdefault((p.card, rows.anywhere(p.row, ("variant",))), []).append(p)
+        return {(p.card, rows.anywhere(p.row, ("condition",))): p for some in places.values()
+                for p in selection.by_strategy(some).values()}
 
     def sustained(self, p: Point) -> Point | None:
-        """The same as a point of short samples, without a pause for seconds, of the newest run that has it: another
-        condition, and mostly another run, so that no ratio is formed of the two."""
+        """The same as a point of short samples, without a pause for seconds, of the run that speaks of those that have
+        it: another condition, and mostly another run, so that no ratio is formed of the two."""
         return self._sustained.get((p.card, rows.anywhere(p.row, ("condition",))))
 
     @functools.cached_property
@@ -290,16 +315,46 @@ def read_record(path: pathlib.Path) -> tuple[tuple[str, str], ...]:
 FOLDER = re.compile(r"\d{4}-\d\d-\d\d-.+")
 
 
+BEGUN = "begun.csv"  # below results: when runs began whose own files do not tell
+
+
+def read_begun(path: pathlib.Path) -> dict[str, str]:
+    """By MACHINE/FOLDER; empty where there is no such file."""
+    if not path.is_file():
+        return {}
+    with open(path, newline="", encoding="utf-8") as file:
+        lines = list(csv.reader(file))
+    for number, line in enumerate(lines[1:], 2):
+        if len(line) != 2 or not TIME.fullmatch(line[1]):
+            raise Fault(f"{path}: line {number}: {','.join(line)!r} is not a run and a time like 2026-11-27T14:20:57Z")
+    return {run: begun for run, begun in lines[1:]}
+
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+
+
+def begun_in(path: pathlib.Path) -> str:
+    """When the first point of a run's folder began, or its first sample; "" where neither is told."""
+    told = [str(row["begun"]) for file in sorted(path.glob("points*.csv")) for row in rows.read(file)]
+    if told:
+        return min(told)
+    starts = [float(row["start"]) for file in sorted(path.glob("samples*.csv*")) for row in rows.read(file) if row["start"]]
+    return datetime.datetime.fromtimestamp(min(starts), datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ") \
+        if starts else ""
+
+
 def run_in(path: pathlib.Path) -> Run:
-    return Run(path.parent.name, path.name, path, read_record(path / "machine.csv"))
+    return Run(path.parent.name, path.name, path, read_record(path / "machine.csv"), begun=begun_in(path))
 
 
 def read_runs(results: pathlib.Path) -> list[Run]:
-    """The newest first, of one day by name."""
+    """The newest first."""
     if not results.is_dir():
         raise Fault(f"{results}: there is no such folder")
     found = [run_in(path) for path in results.glob("*/*") if path.is_dir() and FOLDER.fullmatch(path.name)]
-    return sorted(found, key=lambda run: (run.folder, run.machine), reverse=True)
+    told = read_begun(results / BEGUN)
+    found = [run if run.begun else dataclasses.replace(run, begun=told.get(run.name, "")) for run in found]
+    return sorted(found, key=lambda run: (*run.began, run.machine), reverse=True)
 
 
 def points_of(run: Run, kind: str, read: Iterable[Row]) -> tuple[list[Point], list[Refused]]:

@@ -8,6 +8,7 @@ only.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 
@@ -193,12 +194,15 @@ def spread(at: Sequence[float], least: float, low: float, high: float) -> list[f
     return where
 
 
-def add_series(panel: Panel, strategy: str, values: Sequence[tuple[float, Time]], join: bool = True) -> None:
+def add_series(panel: Panel, strategy: str, values: Sequence[tuple[float, Time]], join: bool = True,
+               runs: Sequence[Run] = ()) -> None:
+    """runs: that each value is of; a line joins those of one run."""
     colour, shape = style_of(strategy)
     line = [(x, t.value) for x, t in values]
     target = panel.thin if colour == GREY else panel.lines
     if join:
-        target += [(piece, colour) for piece in joined(line)]
+        for _, own in itertools.groupby(zip(runs or [None] * len(line), line), key=lambda pair: pair[0]):
+            target += [(piece, colour) for piece in joined([point for _, point in own])]
     for x, t in values:
         if t.high > t.low:
             panel.thin.append(([(x, t.low), (x, t.high)], colour))
@@ -206,11 +210,12 @@ def add_series(panel: Panel, strategy: str, values: Sequence[tuple[float, Time]]
 
 
 def add_words(panel: Panel, ends: Iterable[tuple[str, float, float, int]], height: float) -> None:
-    """Names of series, each to the right of its last point: words, where it is, colour."""
+    """Names of series, each to the right of its last point, above the words of the lower axis: words, where it is,
+    colour."""
     ends = list(ends)
     for at in sorted({x for _, x, _, _ in ends}):
         order = sorted((end for end in ends if end[1] == at), key=lambda end: panel.y.share(end[2]))
-        where = spread([panel.y.share(y) for _, _, y, _ in order], 1.15 * TEXT / height, 0.0, 1.0)
+        where = spread([panel.y.share(y) for _, _, y, _ in order], 1.15 * TEXT / height, 0.6 * TEXT / height, 1.0)
         for (words, _, _, colour), share in zip(order, where):
             panel.words.append((panel.x.at(panel.x.share(at) + 0.05), panel.y.at(share), words, colour, "left"))
 

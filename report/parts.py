@@ -14,7 +14,7 @@ from report.render.tables import fullest
 from report.rows import Fault
 from report.set_ups import break_even
 from report.text import count, digits, table, wrap
-from report.words import ELEMENT, OPERATION
+from report.words import A_LAUNCH_EACH_COLOUR, ELEMENT, OPERATION
 
 RESULTS = ROOT / "results"
 
@@ -50,8 +50,9 @@ def picture(words: str, up: str) -> list[str]:
     name, n = words.split()
     lines = figure(name, up)
     sentences = re.split(r"(?<=\.) ", drawn()[name].caption)[:int(n)]
+    foot = f" {sources.NOTE}" if any(sources.MARK in s for s in sentences) else ""
     more = f"([all of it]({up}results/report/report.md))"
-    return lines[:2] + wrap(f"*{drawn()[name].title}.* {' '.join(sentences)} {more}")
+    return lines[:2] + wrap(f"*{drawn()[name].title}.* {' '.join(sentences)}{foot} {more}")
 
 
 def work(_: str, up: str) -> list[str]:
@@ -127,9 +128,21 @@ def validation(_: str, up: str) -> list[str]:
 MEASURED = ("residual", "jacvec_elastic", "jacvec", "jacvec_full", "diagonal", "material")
 
 
+def of_run(p: Point, strategy: str) -> dict[str, Point]:
+    """By operation: points of a strategy in the run and on the mesh of a point."""
+    return {q.operation: q for q in model().kernels if q.plain and q.strategy == strategy and (
+        q.run, q.card, q.element, q.case) == (p.run, p.card, p.element, p.case)}
+
+
+def repaid(p: Point | None, strategy: str, other: str) -> str:
+    """Products after which a set-up is repaid, within the run of the product."""
+    n = break_even(of_run(p, strategy), of_run(p, other), p.operation) if p else None
+    return "" if n is None else str(n)
+
+
 def strategy(names: list[str]) -> list[str]:
-    """What strategies reach on each card: the run and box with most strategies (report/render/tables.py). What they
-    reach without a pause is of the run whose commit stands beside it; the columns are there where a row is."""
+    """What strategies reach on each card: the box with most strategies (render/tables.fullest). What they reach without a
+    pause is of the run whose commit stands beside it; the columns are there where a row is."""
     places: list[tuple[Card, str, dict[str, dict[str, Point]]]] = []
     for card in model().cards:
         for element in ("hex8", "tet4"):
@@ -150,12 +163,12 @@ def strategy(names: list[str]) -> list[str]:
             for o in sustained:
                 q = model().sustained(own[o]) if o in own else None
                 cells.append(f"{rate(q)}, {marked(q.run.commit, q.kind, name, card.backend)}" if q else "")
-            repaid = [break_even(own, at.get("element_atomic", {}), o) for o in ("jacvec_elastic", "jacvec")]
+            commits = dict.fromkeys(marked(q.run.commit, q.kind, name, card.backend) for q in own.values())
             lines.append([card.short, ELEMENT[element], count(p.n_dof)] + ([f"`{name}`"] if len(names) > 1 else [])
                          + cells + [f"{p.bytes_work / p.n_dof:.0f}" if p.bytes_work is not None else "",
                                     digits(p.set_up * 1e3) if p.set_up is not None else "",
-                                    *("" if n is None else str(n) for n in repaid),
-                                    marked(p.run.commit, p.kind, name, card.backend)])
+                                    *(repaid(own.get(o), name, "element_atomic") for o in ("jacvec_elastic", "jacvec")),
+                                    ", ".join(commits)])
     head = ["on", "element", "DoF"] + (["strategy"] if len(names) > 1 else [])
     return table(head + [f"`{o}`" for o in MEASURED] + [f"`{o}`, sustained" for o in sustained] +
                  ["own B/DoF", "set-up, ms", "break-even, elastic", "tangents", "commit"], lines, len(head))
@@ -171,22 +184,27 @@ def profile(kernels: tuple[str, ...]) -> list[str]:
     run = next((run for run in model().runs if (run, "profile.csv") in model().studies), None)
     if run is None:
         return []
-    lines = []
+    lines, part = [], False
     for row in model().studies[run, "profile.csv"]:
         if str(row["kernel"]).startswith(kernels):
             n = int(row["n_dof"] or 0)
+            of_one = row["variant"] in A_LAUNCH_EACH_COLOUR
+            part = part or of_one
             lines.append([
-                f"`{row['kernel']}`", ELEMENT[str(row["element"])], digits(float(row["seconds"] or 0) * 1e6),
+                f"`{row['kernel']}`", ELEMENT[str(row["element"])],
+                "" if of_one else digits(float(row["seconds"] or 0) * 1e6),
                 str(row["registers"]), f"{row['spilled_accesses']:.1f}", str(row["block_bytes"]),
                 f"{100 * float(row['warps_active'] or 0):.0f} %",
-                *(f"{float(row[name] or 0) / n:.{places}f}" for name, places in (("memory_bytes", 0), ("flop", 0),
-                                                                                ("atomic_lanes", 1)))
+                *("" if of_one else f"{float(row[name] or 0) / n:.{places}f}" for name, places in (
+                    ("memory_bytes", 0), ("flop", 0), ("atomic_lanes", 1)))
             ])
     if not lines:
         return []
     head = ["kernel", "element", "µs", "registers", "spilled accesses per thread", "shared memory per block, B", "warps active",
             "memory, B/DoF", "FP64, flop/DoF", "atomic lanes/DoF"]
-    return ["", *table(head, lines, 2)]
+    why = ["", *wrap("Empty: a call launches this kernel once for each colour, and one launch was measured, which tells nothing "
+                     "of the whole call.")] if part else []
+    return ["", *table(head, lines, 2), *why]
 
 
 KINDS = {"figure": figure, "picture": picture, "work": work, "solved": solved, "validation": validation, "contact": contact}

@@ -3,24 +3,29 @@ products on a matrix pays. Each takes the model and a card, and returns None whe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import itertools
+import re
+from collections.abc import Callable, Iterable, Sequence
 
-from report import model as model_
-from report.captions import kind_of, where
+from report.captions import FASTER, kind_of, where
 from report.model import Card, Model, Point, Time
-from report.panels import (COLOURED, COLOURS, INK, NARROW, PALE, SHORT, WIDE, Axis, Figure, Panel, add_names,
+from report.panels import (COLOURED, COLOURS, GREY, INK, NARROW, PALE, SHORT, WIDE, Axis, Figure, Panel, add_names,
                            add_series, decades, figure, finished, luminance, size, style_of)
-from report.places import LEAST_DOF, find, one, ranked, widest, winners
+from report.places import LEAST_DOF, Winner, find, one, ranked, winners
+from report.rows import LEAST_PROCESSES
+from report.selection import by_run, by_strategy
 from report.text import count, digits
-from report.words import CHOOSES, ELEMENT, MATRIX, NOT_A_STRATEGY, OPERATION, PRODUCTS, STRATEGY, in_order
+from report.words import BLOCKS, CHOOSES, ELEMENT, MAIN, MATRIX, NOT_A_STRATEGY, OPERATION, PRODUCTS, STRATEGY, in_order
 
+FORMS = {"patch", "patch_ordered"}  # of one strategy
+APART = 1.6  # flop per byte of two columns whose words fit below them
 ALIKE = 1.2  # sizes in one column of a map differ at most by this factor
 
 
 def throughput(model: Model, card: Card) -> Figure | None:
     return over_size(model, card, "throughput", "Throughput", lambda p: p.throughput.times(1e-9),
-                     "10⁹ degrees of freedom/s", "Higher is better. Look where the curves cross, and from which size on they "
-                     "are flat.")
+                     "10⁹ degrees of freedom/s", "Higher is better. Look which curve is the upper one at a size, and from which "
+                     "size on it is flat.")
 
 
 def time_of_products(model: Model, card: Card) -> Figure | None:
@@ -30,7 +35,8 @@ def time_of_products(model: Model, card: Card) -> Figure | None:
 
 def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Point], Time], label: str,
               said: str) -> Figure | None:
-    """Of products and residuals, on boxes; each size of one run (widest)."""
+    """Of products and residuals, on boxes; at each size of the run that speaks, or of the next one that has a strategy
+    (selection.by_strategy)."""
     panels, runs, times, others = [], [], [], set()
     height = 3.5
     boxes = [p for p in model.kernels if p.card == card and p.plain and p.mesh.cube]
@@ -39,7 +45,7 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
             at: dict[int, list[Point]] = {}
             for p in find(boxes, element=element, operation=operation):
                 at.setdefault(p.n_dof, []).append(p)
-            some = [p for ps in at.values() for p in widest(ps) if p.strategy not in CHOOSES]
+            some = [p for ps in at.values() for p in by_strategy(ps).values() if p.strategy not in CHOOSES]
             if len({p.n_dof for p in some}) < 2:
                 continue
             rates = [of(p) for p in some]
@@ -48,9 +54,10 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
                           decades(label, [t.low for t in rates] + [t.high for t in rates]))
             ends: dict[str, tuple[float, float]] = {}
             for strategy in sorted(ranked(some), key=lambda s: s in COLOURED):
-                values = [(float(p.n_dof), t) for p, t in zip(some, rates) if p.strategy == strategy]
-                add_series(panel, strategy, sorted(values, key=lambda v: v[0]))
-                last = max(values, key=lambda v: v[0])
+                own = sorted(((float(p.n_dof), t, p.run) for p, t in zip(some, rates) if p.strategy == strategy),
+                             key=lambda v: v[0])
+                add_series(panel, strategy, [(x, t) for x, t, _ in own], runs=[run for *_, run in own])
+                last = own[-1]
                 ends[strategy] = (last[0], last[1].value)
             others |= {s for s in ends if s not in COLOURED}
             add_names(panel, ends, height)
@@ -62,7 +69,7 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
     grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}." if others else ""
     return figure(f"{name}-{card.key}", f"{title} over size, {card.words}",
                   f"{title} of one call on boxes over their size, {card.words}, all points plastic, in short samples "
-                  f"after a pause. {said}{grey} "
+                  f"in turns. {said} Lines join sizes of one run.{grey} "
                   f"{kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height, left=1.0, right=2.25)
 
 
@@ -77,10 +84,10 @@ def clusters(sizes: Iterable[int]) -> dict[int, int]:
 
 
 def winners_map(model: Model, card: Card) -> Figure | None:
-    """Who is the fastest at each place; grey: intervals of several overlap."""
+    """Who is the fastest at each place; grey: several are not told apart."""
     won = {}
     there = {place: best for place, best in winners(model).items()
-             if place[0] == card and best.of > 2 and (best.fastest[0].mesh.cube or place[3] != "box")}
+             if place[0] == card and best.of > 2 and (best.fastest[0].mesh.cube or best.fastest[0].mesh.words != "box")}
     alike = {mesh: clusters(p[4] for p in there if p[3] == mesh) for mesh in {p[3] for p in there}}
     for place, best in there.items():
         key = (place[1], place[2], place[3], alike[place[3]][place[4]])
@@ -102,60 +109,76 @@ def winners_map(model: Model, card: Card) -> Figure | None:
         panel.words.append((-0.5 - 0.12 / cell, i - 0.18, ELEMENT[e], INK, "right"))
         panel.words.append((-0.5 - 0.12 / cell, i + 0.2, OPERATION[o], INK, "right"))
     for j, c in enumerate(columns):
-        panel.words.append((j, -0.68, count(sum(sizes[c]) / len(sizes[c])).replace(" ", chr(160)), INK, "center"))
+        ends = list(dict.fromkeys(count(n).replace(" ", chr(160)) for n in (min(sizes[c]), max(sizes[c]))))
+        for k, words in enumerate(reversed(ends)):  # two elements on one kind of mesh: a range, in two lines
+            panel.words.append((j, -0.68 - 0.36 * k, words + "–" * (k > 0), INK, "center"))
         if j == 0 or columns[j - 1][0] != c[0]:
-            panel.words.append((j - 0.45, -1.13, c[0].removesuffix(" box"), INK, "left"))
+            panel.words.append((j - 0.45, -1.45, re.sub(r" box( |$).*", "", c[0]), INK, "left"))
             if j:
-                panel.thin.append(([(j - 0.5, -1.3), (j - 0.5, len(lines) - 0.5)], INK))
+                panel.thin.append(([(j - 0.5, -1.65), (j - 0.5, len(lines) - 0.5)], INK))
     shown = set()
     for (e, o, mesh, n), (_, best) in won.items():
         i, j = lines.index((e, o)), columns.index((mesh, n))
         box = (j - 0.47, j + 0.47, i - 0.45, i + 0.45)
         first = best.fastest[0].strategy
-        if best.decided:
+        told = {p.strategy for p in best.fastest}
+        if best.decided or told == FORMS and not best.missed:
+            first = first if best.decided else "patch"
             colour = style_of(first)[0]
-            shown.add(first)
+            shown |= told
             panel.rectangles.append((*box, colour))
             ink = 0xFFFFFF if luminance(colour) < 0.42 else 0x000000
             panel.words.append((j, i - 0.18, SHORT.get(first, first), ink, "center"))
-            gain = digits(best.gain.value)
-            panel.words.append((j, i + 0.2, gain if best.of >= COLOURS else f"({gain})", ink, "center"))
+            partly = best.lacks or best.of < COLOURS
+            below = digits(best.gain.value) if best.decided else "ord." if partly else "ordered"
+            panel.words.append((j, i + 0.2, f"({below})" if partly else below, ink, "center"))
         else:
             panel.rectangles.append((*box, PALE))
             panel.words.append((j, i - 0.18, SHORT.get(first, first), INK, "center"))
-            more = len(best.fastest) - 1
-            second = SHORT.get(best.fastest[1].strategy, best.fastest[1].strategy)
-            panel.words.append((j, i + 0.2, second if more == 1 else f"+ {more} more", INK, "center"))
+            others = [p.strategy for p in best.fastest[1:]] + list(best.missed)
+            shown |= {first, *others[:1]}
+            second = SHORT.get(others[0], others[0])
+            panel.words.append((j, i + 0.2, second if len(others) == 1 else f"+ {len(others)} more", INK, "center"))
     best_of = [b for _, b in won.values()]
     decided = sum(b.decided for b in best_of)
+    whole = sum(b.decided and not b.lacks for b in best_of)
     fewest, most = min(b.of for b in best_of), max(b.of for b in best_of)
     runs = [b.run for b in best_of]
     height = row * len(lines)
     meanings = "; ".join(f"“{SHORT[s]}”: {STRATEGY[s]}" for s in in_order(
-        shown | {b.fastest[0].strategy for b in best_of}) if s in SHORT and SHORT[s] != STRATEGY[s])
+        {*shown, *MAIN}) if s in SHORT and SHORT[s] != STRATEGY[s])
     return finished(f"winners-{card.key}", f"The fastest strategy, {card.words}",
-                  f"The fastest strategy at each mesh, size and operation, {card.words}, in short samples after a "
-                  "pause. In a coloured cell one strategy is the fastest; the number is the factor by which the next one is slower, in brackets "
-                  f"where fewer than {COLOURS} strategies were compared. In a grey cell the intervals of those named "
-                  f"overlap. {f'{fewest} to {most}' if fewest < most else most} strategies were compared. Decided are "
-                  f"{decided} of {len(best_of)} cells. {meanings}. “{STRATEGY['hybrid']}” is left out, because it is "
-                  f"one of four others. {kind_of(p.time for b in best_of for p in b.fastest)}; "
-                  f"{where(runs)}.".replace("Bars: ", "Intervals: "),
-                  [panel], [(left, left + cell * len(columns), 1.05, 1.05 + height)], width, 1.05 + height + 0.1,
-                    runs)
+                  f"The fastest strategy at each mesh, size and operation, {card.words}, in short samples in turns. In a "
+                  f"coloured cell one strategy is faster than all others: {FASTER}; the number is the factor by which the "
+                  "next one is slower. With “ordered” or “(ord.)” instead, patch and its reproducible form are not told apart, "
+                  "and are faster than all others. Brackets: fewer than "
+                  f"{COLOURS} strategies were compared, or not all main ones ({', '.join(f'“{SHORT[s]}”' for s in MAIN)}, the "
+                  "last one of products alone): one that is missing may be faster. In a grey cell those named are not told "
+                  f"apart. {processes_of(best_of)}; {where(runs)}. {f'{fewest} to {most}' if fewest < most else most} "
+                  f"strategies were compared. Decided are {decided} of {len(best_of)} cells, {whole} of them among all main "
+                  f"strategies. {meanings}. “{STRATEGY['hybrid']}” is left out, because it is one of four others.",
+                  [panel], [(left, left + cell * len(columns), 1.3, 1.3 + height)], width, 1.3 + height + 0.1, runs)
 
 
-def largest_boxes(model: Model, card: Card, wanted) -> dict[str, list[Point]]:
-    """Of each element: the points of one run at the largest box where wanted(points) is true; most strategies first."""
+def processes_of(best: Sequence[Winner]) -> str:
+    """How many of these rest on so many processes."""
+    several = sum(min(p.time.processes for p in b.fastest) >= LEAST_PROCESSES for b in best)
+    return f"{several} of {len(best)} cells are of {LEAST_PROCESSES} processes or more, the others of fewer"
+
+
+def largest_boxes(model: Model, card: Card, wanted: Callable[[list[Point]], bool]) -> dict[str, list[list[Point]]]:
+    """Of each element: points at the largest box where a run has what is wanted, those of each such run together; the run
+    that speaks first."""
     found = {}
     for element in ("hex8", "tet4"):
-        by: dict[tuple[int, model_.Run], list[Point]] = {}
+        by: dict[int, list[Point]] = {}
         for p in model.kernels:
             if p.card == card and p.plain and p.mesh.cube and p.element == element and p.n_dof >= LEAST_DOF:
-                by.setdefault((p.n_dof, p.run), []).append(p)
-        some = max((ps for ps in by.values() if wanted(ps)), key=lambda ps: (ps[0].n_dof, len(ps)), default=None)
-        if some:
-            found[element] = some
+                by.setdefault(p.n_dof, []).append(p)
+        for n in sorted(by, reverse=True):
+            if some := [ps for ps in by_run(by[n]) if wanted(ps)]:
+                found[element] = some
+                break
     return found
 
 
@@ -166,8 +189,12 @@ def roofline(model: Model, card: Card) -> Figure | None:
     found = largest_boxes(model, card, lambda ps: ps[0].run.told(f"{prefix}_copy_gb_per_s") not in ("", "0") and
                           any(p.flop and p.bytes_moved for p in ps))
     height = 5.2
-    for element, some in found.items():
-        run = some[0].run
+    for element, of_runs in found.items():
+        run = of_runs[0][0].run
+        of_operation: dict[str, list[Point]] = {}
+        for p in itertools.chain(*of_runs):
+            of_operation.setdefault(p.operation, []).append(p)
+        some = [p for ps in of_operation.values() for p in by_strategy(ps).values()]
         memory, peak = (1e-3 * float(run.told(f"{prefix}_{key}")) for key in ("copy_gb_per_s", "fma_gflop_per_s"))
         drawn = [p for p in some if p.flop and p.bytes_moved and p.strategy not in MATRIX + CHOOSES + NOT_A_STRATEGY
                  and p.operation in OPERATION and p.operation != "material"]
@@ -175,25 +202,34 @@ def roofline(model: Model, card: Card) -> Figure | None:
             continue
         rates = [p.time.rate(p.flop * 1e-12) for p in drawn]
         intensity = [p.flop / p.bytes_moved for p in drawn]
-        x = decades("counted flop / modelled byte", [min(intensity) / 1.5, max(intensity) * 1.8, peak / memory])
-        y = decades("10¹² flop/s", [min(t.low for t in rates) / 2.4, peak * 1.4])
+        x = decades("counted flop / modelled byte", [min(intensity) / 1.5, max(intensity) * 2.8, peak / memory])
+        y = decades("10¹² flop/s", [min(t.low for t in rates) / 3.2, peak * 1.4])
         panel = Panel(f"{ELEMENT[element]}, {count(drawn[0].n_dof)} degrees of freedom", x, y)
         knee = peak / memory
         panel.lines.append(([(max(x.low, y.low / memory), max(x.low, y.low / memory) * memory), (knee, peak),
                              (x.high, peak)], INK))
         panel.words.append((x.high, peak * 1.25, f"{digits(peak)} · 10¹² flop/s", INK, "right"))
         steep = max(x.low, y.low / memory) * 1.15
-        panel.words.append((steep * 0.9, steep * memory * 1.5, f"{digits(memory)} TB/s", INK, "left"))
+        panel.words.append((steep * 0.9, steep * memory * 2.1, f"{digits(memory)} TB/s", INK, "left"))
         for p, t, i in sorted(zip(drawn, rates, intensity), key=lambda v: v[0].strategy in COLOURED):
             colour, shape = style_of(p.strategy)
             if t.high > t.low:
                 panel.thin.append(([(i, t.low), (i, t.high)], colour))
             panel.points.append((i, t.value, colour, shape))
         by_operation = {p.operation: i for p, i in zip(drawn, intensity)}
-        for k, (operation, i) in enumerate(sorted(by_operation.items(), key=lambda o: o[1])):
-            panel.words.append((i, y.at(0.03 + 0.055 * (k % 2)), OPERATION[operation], INK, "center"))
+        of_columns = sorted(by_operation.items(), key=lambda o: o[1])
+        for k, (operation, i) in enumerate(of_columns):  # a line down from each column; words of two near ones at its sides
+            at = "center"
+            if k + 1 < len(of_columns) and of_columns[k + 1][1] < APART * i:
+                at = "right"
+            elif k and i < APART * of_columns[k - 1][1]:
+                at = "left"
+            up = y.at(0.03 + 0.055 * (k % 3))
+            panel.thin.append(([(i, up if at != "center" else y.at(0.2)), (i, max(t.value for p, t in zip(drawn, rates)
+                                                                             if p.operation == operation))], GREY))
+            panel.words.append((i * {"right": 0.97, "left": 1.03}.get(at, 1.0), up, OPERATION[operation], INK, at))
         panels.append(panel)
-        runs.append(run)
+        runs += [run, *dict.fromkeys(p.run for p in drawn)]
         times += rates
     present = [s for s in COLOURED if any(p[2] == style_of(s)[0] for panel in panels for p in panel.points)]
     return figure(f"roofline-{card.key}", f"Share of the ceiling, {card.words}",
@@ -208,23 +244,25 @@ def break_even(model: Model, card: Card) -> Figure | None:
     """One material update (which assembles) and n products, with and without set-up, over the same with the matrix."""
     panels, runs = [], []
     height = 3.8
-    found = largest_boxes(model, card, lambda ps: one(ps, strategy="assembled_bsr", operation="material") is not None)
+    found = largest_boxes(model, card, lambda ps: all(one(ps, strategy=s, operation=o) for s, o in (
+        ("assembled_bsr", "material"), ("assembled_bsr", "jacvec"), ("patch", "jacvec"))))
     ns = [10 ** (i / 8) for i in range(0, 33)]
     for set_up in (True, False):
-        for element, some in found.items():
+        for element, (some, *_) in found.items():
             parts: dict[str, tuple[float, float]] = {}
             for strategy in ranked(some):
                 material, product = (one(some, strategy=strategy, operation=o) for o in ("material", "jacvec"))
                 if material and product:
                     parts[strategy] = ((product.set_up or 0.0 if set_up else 0.0) + material.time.value, product.time.value)
-            fixed, each = parts["assembled_bsr"]
+            matrix = min((s for s in BLOCKS if s in parts), key=lambda s: parts[s][1])
+            fixed, each = parts[matrix]
             curves = {s: [(n, (own[0] + n * own[1]) / (fixed + n * each)) for n in ns] for s, own in parts.items()
                       if s not in MATRIX + CHOOSES + NOT_A_STRATEGY}
             if not curves:
                 continue
             values = [v for c in curves.values() for _, v in c]
             panel = Panel(
-                f"{ELEMENT[element]}, {count(some[0].n_dof)}, {'with set-up' if set_up else 'set-up not counted'}",
+                f"{ELEMENT[element]}, {count(some[0].n_dof)}, over {SHORT[matrix]}, {'with set-up' if set_up else 'no set-up'}",
                 decades("tangent products n", ns, size, 1.0), decades("time / time with the matrix", values + [1.0]))
             panel.dashed.append(([(ns[0], 1.0), (ns[-1], 1.0)], INK))
             for strategy, curve in sorted(curves.items(), key=lambda c: c[0] in COLOURED):
@@ -233,8 +271,10 @@ def break_even(model: Model, card: Card) -> Figure | None:
             panels.append(panel)
             runs.append(some[0].run)
     return figure(f"break-even-{card.key}", f"Break-even with the assembled matrix, {card.words}",
-                  "One material update and n tangent products, over the same with the assembled matrix (own kernel, "
-                  "3×3 blocks, assembled in its material update), with the set-up of the mesh and without it, "
+                  "One material update and n tangent products, over the same with the assembled matrix, which its material "
+                  "update assembles, with the set-up of the mesh and without it. Of "
+                  f"{' and '.join(f'“{SHORT[s]}”, {STRATEGY[s]},' for s in BLOCKS)} titles name the one with the faster "
+                  "product of those that the run has, "
                   f"{card.words}. Below the dashed line the matrix loses. Computed from medians of one run, set-up "
                   "measured once; grey: other strategies; "
                   f"{where(runs)}.", panels, runs, columns=2, height=height, left=1.15, right=2.45)

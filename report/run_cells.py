@@ -52,7 +52,7 @@ def gain(one: Entry | None, base: Entry | None) -> Cell:
 
 
 def column_cells(strategies: Sequence[str], column: Column, words: Callable[[Entry], str]) -> list[Cell]:
-    """Bold: the fastest, where its interval overlaps no other one."""
+    """Bold: the fastest, where it is faster than all others (places.winner)."""
     points = [e.point for s, e in column.items() if e.point and s not in NOT_A_STRATEGY + CHOOSES]
     won = winner(points) if len(points) > 1 else None
     best = won.fastest[0].strategy if won and won.decided else ""

@@ -7,15 +7,16 @@ import dataclasses
 from collections.abc import Sequence
 
 from report import model as model_
+from report.captions import FASTER
 from report.cases import cells_per_rank, ranked_case
 from report.model import Model, Point, Time, interval
 from report.render.tables import Cell, Table, kinds, listed
-from report.rows import Row
+from report.rows import Row, Value
 from report.run_cells import Entry, code, milliseconds, number, small, throughput
 from report.run_kernels import kernel_tables
 from report.text import digits
 from report.wholes import OWN, PHASES
-from report.words import CHOOSES, NOT_A_STRATEGY, in_order
+from report.words import A_LAUNCH_EACH_COLOUR, CHOOSES, NOT_A_STRATEGY, in_order
 
 # --- whole solves ---------------------------------------------------------------------------------------------
 
@@ -303,16 +304,20 @@ def profile_tables(model: Model) -> list[Table]:
     tables = []
     for (element, order, n_dof), some in by.items():
         whole = "{:.0f}".format
-        rows = [[Cell(code(row["kernel"])), number(row["seconds"], 1e6), number(row["registers"], form=whole),
+
+        def of_call(row: Row, name: str) -> Value:
+            return None if row["variant"] in A_LAUNCH_EACH_COLOUR else row[name]
+
+        rows = [[Cell(code(row["kernel"])), number(of_call(row, "seconds"), 1e6), number(row["registers"], form=whole),
                  number(row["spilled_accesses"]), number(row["block_bytes"], form=whole),
                  *(number(row[name], 100, "{:.0f} %".format) for name in ("warps_fit", "warps_active")),
-                 *(number(row[name], 1 / n_dof, whole) for name in ("memory_bytes", "bytes_moved", "flop")),
-                 number(row["atomic_lanes"], 1 / n_dof)] for row in sorted(some, key=lambda row: row["kernel"])]
+                 *(number(of_call(row, name), 1 / n_dof, whole) for name in ("memory_bytes", "bytes_moved", "flop")),
+                 number(of_call(row, "atomic_lanes"), 1 / n_dof)] for row in sorted(some, key=lambda row: row["kernel"])]
         tables.append(Table(
             "profile", f"{element}, {n_dof} DoF, {order} order: what kernels of products use",
             f"One launch of each kernel in Nsight Compute, {some[0]['device']}. `patch_ordered` runs the kernels of "
             "`patch` and then one that adds its partial sums; it was left out. `element_color` launches one kernel "
-            "per colour; one of them was measured. Modelled: bytes that the whole operation has to move if caches "
+            "per colour; one of them was measured, and cells of the whole call are empty. Modelled: bytes that the whole operation has to move if caches "
             "hold everything that is used twice.",
             ["kernel", "time µs", "registers", "spilled accesses per thread", "shared memory per block, B",
              "warps that fit", "warps active", "memory, B/DoF", "modelled", "FP64, flop/DoF",
@@ -334,7 +339,7 @@ def parts(model: Model) -> list[Part]:
     """Of all that the run has rows of."""
     found = [
         Part("Kernels", "Throughput with its 95 % interval, as the line above each table says. Bold is the fastest of "
-             "its column if its interval overlaps no other; where no cell is bold, the samples cannot tell "
+             f"its column: faster than all others {FASTER}; where no cell is bold, the samples cannot tell "
              f"({listed(code(s) for s in CHOOSES + NOT_A_STRATEGY)} do not compete). ~: the interval is wide or the "
              "machine was busy: it decides nothing. †: above its ceiling, because caches held more than the model "
              "says, or the machine was slower while its ceilings were measured.", kernel_tables(model)),

@@ -17,6 +17,8 @@ def break_even(own: Mapping[str, Point], other: Mapping[str, Point], operation: 
     a, b = own.get(operation), other.get(operation)
     if not a or not b or a.strategy == b.strategy or a.set_up is None or b.set_up is None:
         return None
+    if a.run != b.run:
+        raise ValueError(f"{a.run.name} and {b.run.name}: no break-even across runs")
     more, saved = a.set_up - b.set_up, b.time.value - a.time.value
     if a.strategy in MATRIX or b.strategy in MATRIX:
         if "material" not in own or "material" not in other:

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from report import rows, sources, statistics
 from report.cases import ranked_case
 from report.claim import CASE, USUAL, Claim, Selection, matches
-from report.model import ONE_PROCESS, ROOT, Card, read_runs
-from report.quantities import QUANTITIES
+from report.model import ROOT, Card, read_runs, widened
+from report.quantities import QUANTITIES, Quantity
+from report.selection import Rank, rank
 
 HOLDS, FAILS, UNSURE, MISSING = "holds", "fails", "cannot tell", "not measured"
 # Columns that say where a point is.
@@ -31,6 +32,8 @@ class Decided:
     commit: str
     is_old: bool  # sources have changed since (report/sources.py)
     host: str = ""  # where a GPU is compared with it: its processor and threads
+    lacks: tuple[str, ...] = ()  # of a claim over the strongest of several: those that were not measured there
+    rank: Rank = dataclasses.field(default=(0, 0, 0), compare=False)  # of its run at its place (report/selection.py)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,17 +69,17 @@ def _rows_of(path: pathlib.Path, changed: int) -> tuple[rows.Row, ...]:
     return tuple(rows.read(path))
 
 
-def _selected(claim: Claim, run: pathlib.Path) -> dict[str, list[rows.Row]]:
-    """By name of file, scaling.csv before scaling-peer.csv, whose rows are no further processes of the former's."""
-    found: dict[str, list[rows.Row]] = {}
+def _selected(claim: Claim, run: pathlib.Path) -> dict[pathlib.Path, list[rows.Row]]:
+    """By file, scaling.csv before scaling-peer.csv, whose rows are no further processes of the former's."""
+    found: dict[pathlib.Path, list[rows.Row]] = {}
     usual = {**USUAL.get(claim.file, {}), **claim.select}
     sides = {*claim.of, *(claim.over or {})}
     for path in (path for path in rows.files_below(run) if rows.kind_of(path) == claim.file):
         for row in _rows_of(path, path.stat().st_mtime_ns):
             if row["status"] in ("ok", "converged") and not rows.disturbed(row) and \
                     all(matches(row[c], w) for c, w in usual.items() if c not in sides):
-                found.setdefault(path.name, []).append(row)
-    return dict(sorted(found.items(), key=lambda entry: (entry[0] != claim.file, entry[0])))
+                found.setdefault(path, []).append(row)
+    return dict(sorted(found.items(), key=lambda entry: (entry[0].name != claim.file, entry[0].name)))
 
 
 def _side(claim: Claim, found: Iterable[rows.Row], side: Selection) -> dict[tuple, dict[tuple, list[rows.Row]]]:
@@ -115,10 +118,18 @@ def _estimate(claim: Claim, of: Sequence[rows.Row], over: Sequence[rows.Row] | N
         return r
     if quantity.counted:
         return statistics.Estimate(r.value, r.value, r.value, r.processes)
-    low, high = r.value / ONE_PROCESS, r.value * ONE_PROCESS
-    if r.processes > 1:  # too few, but they may tell more of how far processes differ
-        low, high = min(low, r.low), max(high, r.high)
-    return statistics.Estimate(r.value, low, high, r.processes)
+    low, high = r.low, r.high
+    if r.processes < 2:  # samples alone: the ends of both sides combined
+        (least, most), (few, many) = (_ends(quantity, side) for side in sides)
+        low, high = r.value * least / many, r.value * most / few
+    return statistics.Estimate(r.value, *widened(r.value, low, high, r.processes), r.processes)
+
+
+def _ends(quantity: Quantity, side: Iterable[rows.Row]) -> tuple[float, float]:
+    """Of a side the least and the most that samples tell, over the middle; 1 of what is not timed, or of no row."""
+    told = [float(end) / float(quantity.of(row) or 1.0) for row in side for name in ("ci95_low_s", "ci95_high_s")
+            if row.get(name) and (end := quantity.of({**row, "median_s": row[name]}))]
+    return min(told, default=1.0), max(told, default=1.0)
 
 
 def _judge(claim: Claim, r: statistics.Estimate) -> str:
@@ -137,9 +148,30 @@ def _host(own: Sequence[rows.Row], beside: Sequence[rows.Row]) -> str:
     return Card("", "host", str(row["device"]), int(row["threads"] or 0)).words
 
 
-def _ratios(claim: Claim, found: Sequence[rows.Row], files: Iterable[Sequence[rows.Row]]) -> dict[tuple, list[Decided]]:
+def _ranks(path: pathlib.Path) -> dict[tuple, Rank]:
+    """Of each place in a file of a run: what the file has there."""
+    return _ranks_of(path, path.stat().st_mtime_ns)
+
+
+@functools.cache
+def _ranks_of(path: pathlib.Path, changed: int) -> dict[tuple, Rank]:
+    at: dict[tuple, dict[str, int]] = {}  # processes of each strategy
+    for row in _rows_of(path, changed):
+        if row["status"] in ("ok", "converged"):
+            processes = at.setdefault(_place(row), {})
+            processes[str(row["variant"])] = processes.get(str(row["variant"]), 0) + 1
+    return {place: rank(processes, min(processes.values())) for place, processes in at.items()}
+
+
+def _place(row: rows.Row) -> tuple:
+    return rows.anywhere(row, ("variant",))
+
+
+def _ratios(claim: Claim, path: pathlib.Path, found: Sequence[rows.Row], files: Iterable[Sequence[rows.Row]]
+            ) -> dict[tuple, list[Decided]]:
     """Of the rows of one file, whose other side may be in another file of the run; by what tells the claim's points
     apart, each with a ratio for all that a column differs in which is free."""
+    ranks = _ranks(path) if "variant" in (claim.over or {}) else {}  # of one strategy: the newest of most processes
     told: dict[tuple, list[Decided]] = {}
     others = list(_split(claim.over)) if claim.over is not None else [None]
     for side, other in itertools.product(_split(claim.of), others):
@@ -153,21 +185,40 @@ def _ratios(claim: Claim, found: Sequence[rows.Row], files: Iterable[Sequence[ro
                 name = (key, first.get("case"), tuple(side.items()), tuple((other or {}).items()))
                 told.setdefault(name, []).append(Decided(
                     {n: first[n] for n in PLACE if n in first}, str((other or {}).get("variant", "")), r,
-                    _judge(claim, r), str(first["commit"]), is_old, _host(own, beside or [])))
-    return told
+                    _judge(claim, r), str(first["commit"]), is_old, _host(own, beside or []), (),
+                    ranks.get(_place(first), (0, 0, len(own)))))
+    return _strongest(claim, told) if claim.strongest else told
+
+
+def _strongest(claim: Claim, told: dict[tuple, list[Decided]]) -> dict[tuple, list[Decided]]:
+    """Of several that `over` names, at each place the one that is the hardest to beat in this run. Where one of them was
+    not measured, it could be harder: the point can fail, and not hold."""
+    at: dict[tuple, list[Decided]] = {}
+    for (*place, _), some in told.items():
+        at.setdefault(tuple(place), []).extend(some)
+    wanted = [str(one["variant"]) for one in _split(claim.over or {})]
+    found = {}
+    for place, some in at.items():
+        p = min(some, key=lambda p: p.ratio.value if claim.above is not None else -p.ratio.value)
+        lacks = tuple(s for s in wanted if s not in {q.beside for q in some})
+        verdict = UNSURE if lacks and p.verdict == HOLDS else p.verdict
+        found[place] = [dataclasses.replace(p, verdict=verdict, lacks=lacks)]
+    return found
 
 
 def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
-    """On the runs of one machine, the newest first. One with enough processes decides a point before one without."""
+    """On the runs of one machine, the newest first. Of those that have all rows of a point the one decides that speaks at
+    its place (report/selection.py); of a claim about one strategy that with most processes, the newest of equals."""
     points: dict[tuple, list[Decided]] = {}
 
-    def fewest(some: Sequence[Decided]) -> int:
-        return min(p.ratio.processes for p in some)
+    def least(some: Sequence[Decided]) -> Rank:
+        return min(p.rank for p in some)
 
-    for files in (_selected(claim, run) for run in runs):
-        for found in files.values():
-            for name, some in _ratios(claim, found, files.values()).items():
-                if name not in points or statistics.LEAST_PROCESSES > fewest(points[name]) < fewest(some):
+    for run in runs:
+        files = _selected(claim, run)
+        for path, found in files.items():
+            for name, some in _ratios(claim, path, found, files.values()).items():
+                if name not in points or least(points[name]) < least(some):
                     points[name] = some
     decided = [p for some in points.values() for p in some]
     return Verdict(claim, machine, _overall(decided), tuple(decided))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from report import model as model_, set_ups
+from report import set_ups
 from report.model import Card, Model, Point
 from report.places import one, ranked
 from report.rows import USUAL_SOLVE
+from report.selection import speaking
 
 # Parts of a solve; the first three depend on the strategy, the others are alike for all.
 PARTS = ("material and residual", "tangent products", "preconditioner: products of the strategy",
@@ -50,26 +51,27 @@ SolvePlace = tuple  # card, case, element, krylov, precondition, degrees of free
 
 
 def solves_of(model: Model, least: int = 0) -> dict[SolvePlace, list[Point]]:
-    """Points of whole solves on one rank, of each card, element and load: of the run and the place with most
+    """Points of whole solves on one rank, of each card, element and load: of the place where the run that speaks has most
     strategies, and among those with most degrees of freedom, with multigrid rather than without. least: strategies;
     0: three where there are several runs."""
     least = least or (3 if len(model.runs) > 1 else 1)
-    at: dict[tuple[SolvePlace, model_.Run], list[Point]] = {}
+    at: dict[SolvePlace, list[Point]] = {}
     for p in model.of("solves.csv"):
         if p.ranks == 1 and not p.strategy.startswith("petsc") and p.row["precision"] == "double" and is_usual(p):
-            at.setdefault(((p.card, p.case, p.element, p.krylov, p.precondition, p.n_dof), p.run), []).append(p)
+            at.setdefault((p.card, p.case, p.element, p.krylov, p.precondition, p.n_dof), []).append(p)
 
-    def rank(entry: tuple[tuple[SolvePlace, model_.Run], list[Point]]) -> tuple[int, int, bool]:
-        (place, _), some = entry
+    def rank(entry: tuple[SolvePlace, list[Point]]) -> tuple[int, int, bool]:
+        place, some = entry
         return len({p.strategy for p in some if p.operation == "solve"}), place[5], place[4] == "multigrid"
 
-    best: dict[tuple[Card, str, str], tuple[tuple[SolvePlace, model_.Run], list[Point]]] = {}
-    for entry in at.items():
-        card, case, element = entry[0][0][:3]
+    best: dict[tuple[Card, str, str], tuple[SolvePlace, list[Point]]] = {}
+    for place, points in at.items():
+        entry = place, speaking(points)
+        card, case, element = place[:3]
         key = (card, element, case.rpartition("-")[2])
         if rank(entry)[0] >= least and (key not in best or rank(entry) > rank(best[key])):
             best[key] = entry
-    return {place: some for (place, _), some in best.values()}
+    return dict(best.values())
 
 
 @dataclasses.dataclass(frozen=True)

@@ -48,7 +48,14 @@ SEVERAL = {operation: words if words.endswith("s") else f"{words}s" for operatio
 MESHES = {"box": "boxes", "irregular": "irregular meshes", "bracket": "brackets"}
 PRODUCTS = ("jacvec", "jacvec_elastic", "residual")
 MATRIX = ("assembled_bsr", "assembled_symmetric", "assembled_cusparse", "assembled_csr")
+# Without one of these a comparison may crown the wrong strategy: the fastest of those that store no matrix, the one that
+# needs no set-up, and both matrices with blocks of their own.
+MAIN = ("patch", "element_atomic", "assembled_bsr", "assembled_symmetric")
+BLOCKS = ("assembled_bsr", "assembled_symmetric")  # of these the faster one is "the assembled matrix"
 NOT_A_STRATEGY = ("element_only",)
+# One call launches its kernel once for each colour, and a profile has one launch: what all of them take together is not
+# known, and cells of it are empty.
+A_LAUNCH_EACH_COLOUR = ("element_color",)
 # It times four strategies at set-up and is one of them: among candidates it would only tie with its choice.
 CHOOSES = ("hybrid",)
 

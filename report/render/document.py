@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from report import sources
+from report.captions import FASTER
 from report.model import LEAST_PROCESSES, NOISY, Model, interval
 from report.panels import Figure
 from report.places import ranked
@@ -18,7 +19,7 @@ from report.render.tables import (GIGA, Cell, Table, answers, answers_table, cho
                                   solve_choice_table, solves_table, strategies_table)
 from report.text import count, digits
 from report.wholes import is_usual, solves_of
-from report.words import ELEMENT, PRODUCTS, STRATEGY
+from report.words import ELEMENT, MAIN, PRODUCTS, STRATEGY
 
 CLAIM_KEYS = ("name", "headline", "expected", "asks", "sentence", "verdict", "where", "decided_by")
 
@@ -97,9 +98,11 @@ def answer_sentences(model: Model) -> list[str]:
         text = (f"**{card.words}**, products and residuals at {len(entries)} places ({count(min(sizes))} to "
                 f"{count(max(sizes))} degrees of freedom): ")
         text += listed(f"“{STRATEGY[s]}” is the fastest at {n}" for s, n in order) or "no strategy is the fastest"
-        if overlapping := len(entries) - sum(wins.values()):
-            text += f"; at {overlapping} of them intervals overlap"
-        said.append(text + ".")
+        if open_ := len(entries) - sum(wins.values()):
+            text += f"; at {open_} of them several are not told apart"
+        whole = sum(entry.won.decided and not entry.won.lacks for entry in entries)
+        said.append(f"{text}. All main strategies ({listed(f'`{s}`' for s in MAIN)}; the last one of products) were compared at "
+                    f"{whole} of those that are decided.")
     return said
 
 
@@ -155,7 +158,7 @@ def limits(model: Model) -> list[str]:
             if some:
                 full = fullest(model, card, element)
                 said.append(
-                    f"{card.words}, {ELEMENT[element]}: {len({p.n_dof for p in some})} meshes; the run with most "
+                    f"{card.words}, {ELEMENT[element]}: {len({p.n_dof for p in some})} meshes; the box with most "
                     f"strategies has {len({p.strategy for p in full})} at {count(full[0].n_dof)} degrees of freedom."
                     if full else f"{card.words}, {ELEMENT[element]}: no box with all points plastic.")
     return said
@@ -178,12 +181,14 @@ METHOD = (
     "clock that the card's power then allows.",
     "**Intervals.** The unit is the process: of several, the value is the geometric mean of their medians, with an "
     "interval of Student's t on logarithms (`report/statistics.py`, where its coverage is measured). Of one process "
-    "there is only the interval of its samples, by order statistics; tables and captions say so. Two strategies "
-    "differ where their intervals do not overlap. A ratio of two points of one process combines the ends of their "
-    "intervals.",
+    "there is only the interval of its samples, by order statistics; tables and captions say so. A ratio of two points "
+    "of one process combines the ends of their intervals.",
+    f"**Faster.** One rule for claims, tables and the map: a strategy is faster than another one {FASTER}, and never where "
+    "intervals of samples overlap or are so wide that they decide nothing.",
     "**Comparisons.** Only points of one run are compared: it built once, on one machine, in one hour. Where several "
-    "runs have a place, one with several processes is taken, else the one with most strategies, and of equals the "
-    "newest one.",
+    f"runs have a place, the one speaks that has most of the main strategies ({', '.join(f'`{s}`' for s in MAIN)}), then "
+    "most strategies, then most processes, then the newest one. What it lacks was compared within another run, if that "
+    "has it beside the fastest one.",
     "**Work and ceilings.** Bytes are those that memory must move if caches hold everything that is used twice; flop "
     "are counted by running the element code on numbers that count. Both are the same for all strategies without a "
     "matrix. The ceilings are the measured rates of copies and of multiply-adds.",
@@ -194,7 +199,8 @@ METHOD = (
 
 def macros(model: Model) -> dict[str, str]:
     """Of the tables of strategies: CARD/ELEMENT/STRATEGY/OPERATION of short samples, and with /sustained of an
-    operation without a pause; both with /value, /low, /high behind it; also CARD/ELEMENT/dof and /commit."""
+    operation without a pause; both with /value, /low, /high and /commit behind it; also CARD/ELEMENT/dof and /commit,
+    those of all its numbers."""
     found: dict[str, str] = {}
     for card in model.cards:
         for element in ("hex8", "tet4"):
@@ -205,11 +211,11 @@ def macros(model: Model) -> dict[str, str]:
                     if point:
                         t = point.throughput.times(GIGA)
                         found |= {name: interval(t), f"{name}/value": digits(t.value), f"{name}/low": digits(t.low),
-                                  f"{name}/high": digits(t.high)}
+                                  f"{name}/high": digits(t.high), f"{name}/commit": point.run.commit}
             if some:
                 found |= {
                     f"{card.key}/{element}/dof": count(some[0].n_dof),
-                    f"{card.key}/{element}/commit": some[0].run.commit
+                    f"{card.key}/{element}/commit": ", ".join(dict.fromkeys(p.run.commit for p in some))
                 }
     return found
 

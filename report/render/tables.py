@@ -6,14 +6,16 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 
 from report import model as model_, sources
-from report.captions import where
+from report.captions import FASTER, where
 from report.model import NOISY, ONE_PROCESS, Card, Model, Point, interval
 from report.places import LEAST_DOF, Place, Winner, one, places, ranked, winners
 from report.rows import LEAST_PROCESSES
 from report.scaling_figures import speeds
+from report.selection import by_strategy, speaking
 from report.text import count, digits, seconds
 from report.wholes import solves_of, wholes
-from report.words import ELEMENT, MATRIX, OPERATION, PRECONDITION, PRODUCTS, STRATEGY, jacobian_words, problem_words
+from report.words import BLOCKS, ELEMENT, MATRIX, OPERATION, PRECONDITION, PRODUCTS, STRATEGY, jacobian_words, \
+    problem_words
 
 GIGA = 1e-9
 
@@ -25,6 +27,7 @@ class Answer:
     place: Place
     won: Winner
     matrix: model_.Time | None  # time of a product with the fastest matrix over the fastest one's
+    over: Point | None  # that matrix
     sustained: Point | None  # the fastest one without a pause
     matrix_sustained: model_.Time | None  # the same matrix over it, both without a pause
 
@@ -65,15 +68,28 @@ def listed(words: Iterable[str]) -> str:
 
 
 def fullest(model: Model, card: Card, element: str) -> list[Point]:
-    """Of a card and an element: the points of the run and box with most operations of strategies; of equals the largest
-    box, then the newest run. Boxes below 50 K degrees of freedom only where there are no others."""
-    by: dict[tuple[model_.Run, int], list[Point]] = {}
+    """Of a card and an element: what was measured on the box where runs together have most operations of strategies; of
+    equals the largest one. Boxes below 50 K degrees of freedom only where there are no others. Of each operation and
+    strategy the point of the run that speaks there, or of the next one that has it (selection.by_strategy)."""
+    by: dict[int, dict[str, list[Point]]] = {}
     for p in model.kernels:
         if p.card == card and p.element == element and p.plain and p.mesh.cube:
-            by.setdefault((p.run, p.n_dof), []).append(p)
-    return max(by.values(), key=lambda ps: (
-        ps[0].n_dof >= 50_000, len({(p.strategy, p.operation) for p in ps if p.operation in OPERATION}), ps[0].n_dof),
-        default=[])
+            by.setdefault(p.n_dof, {}).setdefault(p.operation, []).append(p)
+    told = [[p for some in of.values() for p in by_strategy(some).values()] for of in by.values()]
+    return max(told, key=lambda ps: (ps[0].n_dof >= 50_000, sum(p.operation in OPERATION for p in ps), ps[0].n_dof),
+               default=[])
+
+
+ASIDE = "‡"  # behind a number that is not of the run that speaks in its column
+
+
+def aside(model: Model, some: Sequence[Point]) -> dict[Point, str]:
+    """Of the points of fullest: a mark where another run speaks of the operation."""
+    first = {}
+    for operation in {p.operation for p in some}:
+        first[operation] = speaking(p for p in model.kernels if p.operation == operation and p.plain and p.mesh.cube and (
+            p.card, p.element, p.n_dof) == (some[0].card, some[0].element, some[0].n_dof))[0].run
+    return {p: ASIDE if p.run != first[p.operation] else "" for p in some}
 
 
 def strategies_table(model: Model, card: Card, element: str) -> Table | None:
@@ -85,17 +101,24 @@ def strategies_table(model: Model, card: Card, element: str) -> Table | None:
     scale, unit = (GIGA, "10⁹") if card.backend == "cuda" else (1e-6, "10⁶")
     held = {key: q for key, p in at.items() if (q := model.sustained(p))}
     without_pause = [o for o in operations if any(key[1] == o for key in held)]
+    marks = aside(model, some)
+
+    def cell(p: Point | None) -> Cell:
+        told = number(p.throughput if p else None, scale)
+        return dataclasses.replace(told, text=told.text + marks.get(p, ""))
+
     rows = [[Cell(STRATEGY[s])] +
-            [number(of[s, o].throughput, scale) if (s, o) in of else Cell("")
-             for of, listed_ in ((at, operations), (held, without_pause)) for o in listed_]
+            [cell(of.get((s, o))) for of, listed_ in ((at, operations), (held, without_pause)) for o in listed_]
             for s in ranked(some)]
-    run = some[0].run
     said = (f" *Sustained*: ten seconds without a pause, {where(q.run for q in held.values())}; empty: not "
             "measured so.") if held else ""
+    others = [p for p in some if marks[p]]
+    beside = (f" {ASIDE}: of another run than the rest of its column ({where(p.run for p in others)}), no ratio to be "
+              "formed with it.") if others else ""
     return Table(f"strategies-{card.key}-{element}", f"{ELEMENT[element]}, {card.words}",
                  f"Throughput in {unit} degrees of freedom per second: value (interval), {card.words}, "
                  f"{ELEMENT[element]}, box of {count(some[0].n_dof)} degrees of freedom, all points plastic, doubles. "
-                 f"{kinds(p.time for p in some)}. {where([run]).capitalize()} of {run.day}.{said}",
+                 f"{kinds(p.time for p in some)}. {where(p.run for p in some if not marks[p]).capitalize()}.{beside}{said}",
                  ["strategy"] + [OPERATION[o] for o in operations] +
                  [f"{OPERATION[o]}, sustained" for o in without_pause], rows)
 
@@ -115,7 +138,7 @@ def kinds(times: Iterable[model_.Time]) -> str:
 def fastest_matrix(some: Sequence[Point], own: Point) -> Point | None:
     """Of a run at one place, to compare a strategy's product with that has no matrix."""
     matrices = [p for p in some if p.strategy in MATRIX]
-    if not matrices or own.strategy in MATRIX or own.operation not in ("jacvec", "jacvec_elastic"):
+    if not matrices or own.strategy in MATRIX or not own.operation.startswith("jacvec"):
         return None
     return min(matrices, key=lambda p: p.time.value)
 
@@ -125,8 +148,8 @@ def answer(model: Model, place: Place, won: Winner, some: Sequence[Point]) -> An
     matrix = fastest_matrix(some, own)
     sustained, beside = model.sustained(own), model.sustained(matrix) if matrix else None
     of_one_run = sustained and beside and sustained.run == beside.run
-    return Answer(place, won, model_.ratio(matrix, own) if matrix else None, sustained,
-                  model_.ratio(beside, sustained) if of_one_run else None)
+    return Answer(place, won, model_.counted(matrix, own) if matrix else None, matrix, sustained,
+                  model_.counted(beside, sustained) if of_one_run else None)
 
 
 def answers(model: Model) -> list[Answer]:
@@ -135,11 +158,16 @@ def answers(model: Model) -> list[Answer]:
 
 
 WITHOUT_PAUSE = ("10⁹ DoF/s, sustained", "matrix / it, sustained")
-ANSWER = ["card", "element", "mesh", "operation", "fastest", "DoF", "10⁹ DoF/s", "next / it", "matrix / it",
+ANSWER = ["card", "element", "mesh", "operation", "fastest", "matrix", "DoF", "10⁹ DoF/s", "next / it", "matrix / it",
           *WITHOUT_PAUSE, "of"]
-SAID = ("The fastest strategy, or those whose intervals overlap (=); its throughput in 10⁹ degrees of freedom per "
-        "second; how much slower the next one is; how much slower the fastest product with an assembled matrix is, "
-        "assembly not counted; and of how many strategies. All points plastic, doubles; short samples after a pause.")
+ALONE = " alone"  # of a matrix: the other one with blocks of its own was not compared
+SAID = (f"The fastest strategy, or those that are not told apart (=); it is faster than all others {FASTER}. Then: the "
+        "fastest product with an assembled matrix, assembly not counted, of those measured in the same run (*alone*: the "
+        "matrix with half of the blocks was not measured there, and can be faster than that); the strategy's throughput in "
+        "10⁹ degrees of freedom per second; how much slower the next one is, and that matrix, with the ends between which "
+        "these ratios count; and of how many strategies, compared in this run or within another one. Where another run has a strategy that was not proved slower, "
+        "it is named behind a question mark, and nobody is called the fastest. All points plastic, doubles; short samples "
+        "in turns.")
 SAID_SUSTAINED = (" *Sustained*: the same strategy, and the same matrix over it, where both worked for ten seconds "
                   "without a pause, at the clock that the card's power allows; empty: not measured so.")
 
@@ -147,7 +175,7 @@ SAID_SUSTAINED = (" *Sustained*: the same strategy, and the same matrix over it,
 def answer_cells(entry: Answer) -> list[Cell]:
     """In the order of ANSWER."""
     (card, element, operation, mesh, n), won = entry.place, entry.won
-    words = [card.short, ELEMENT[element], mesh, OPERATION[operation], level(won)]
+    words = [card.short, ELEMENT[element], mesh, OPERATION[operation], level(won), over(entry)]
     return [Cell(text) for text in words] + [
         size(n), number(won.fastest[0].throughput, GIGA), number(won.gain), number(entry.matrix),
         number(entry.sustained.throughput if entry.sustained else None, GIGA), number(entry.matrix_sustained),
@@ -163,7 +191,7 @@ def answers_as(name: str, title: str, entries: Sequence[Answer], caption: str, m
     kept = [i for i in range(len(columns)) if i not in empty]
     said = SAID + (SAID_SUSTAINED if len(empty) < len(WITHOUT_PAUSE) else "")
     return Table(name, title, f"{said} {caption}", [columns[i] for i in kept],
-                 [[line[i] for i in kept] for line in lines], words=5)
+                 [[line[i] for i in kept] for line in lines], words=6)
 
 
 def in_order(model: Model, entries: Iterable[Answer]) -> list[Answer]:
@@ -180,18 +208,29 @@ def in_order(model: Model, entries: Iterable[Answer]) -> list[Answer]:
 
 
 def level(won: Winner) -> str:
-    return " = ".join(STRATEGY[p.strategy] for p in won.fastest[:2]) + (" = …" if len(won.fastest) > 2 else "")
+    """Those that are not told apart; behind a question mark what another run has."""
+    words = " = ".join(STRATEGY[p.strategy] for p in won.fastest[:2]) + (" = …" if len(won.fastest) > 2 else "")
+    return words + (f" ? {STRATEGY[won.missed[0]]}" + " …" * (len(won.missed) > 1) if won.missed else "")
+
+
+def over(entry: Answer) -> str:
+    """The matrix that stands beside the fastest."""
+    if not entry.over:
+        return ""
+    words = STRATEGY[entry.over.strategy].removeprefix("matrix, ")
+    return words + (ALONE if BLOCKS[1] in entry.won.lacks + entry.won.missed else "")
 
 
 def choice_table(model: Model) -> Table | None:
-    """At the place with most strategies of each card, element, mesh and operation, the largest of equals."""
+    """Of each card, element, mesh and operation the place where most of the main strategies were compared, the largest of
+    equals: as the README's table has it."""
     best: dict[tuple, Answer] = {}
     for entry in answers(model):
         (card, element, operation, mesh, n), won = entry.place, entry.won
         if operation not in PRODUCTS or mesh not in ("box", "irregular") or won.of < 3 or n < LEAST_DOF:
             continue
         key = (card, element, mesh, operation)
-        if key not in best or (won.of, n) > (best[key].won.of, best[key].place[4]):
+        if key not in best or (-len(won.lacks), n) > (-len(best[key].won.lacks), best[key].place[4]):
             best[key] = entry
     entries = in_order(model, best.values())
     if not entries:
@@ -361,13 +400,17 @@ def solve_choice_table(model: Model) -> Table | None:
     cards = {card: i for i, card in enumerate(model.cards)}
     found = sorted(solves_of(model).items(), key=lambda e: (cards.get(e[0][0], len(cards)), *e[0][1:3]))
     rows = []
+    measured = [s for s in BLOCKS if any(s in wholes(some) for _, some in found)]
     for (card, case, element, _, precondition, n), some in found:
         at = wholes(some)
         cells = []
-        for seconds_of in (lambda w: w.solve.time.value, lambda w: w.total):
+        for seconds_of, level in ((lambda w: w.solve.time.value, lambda w, of: model_.counted(w.solve, of.solve).low <= 1),
+                                  (lambda w: w.total, lambda w, of: w.total <= ONE_PROCESS * of.total)):
             least = min(at, key=lambda s: seconds_of(at[s]))
-            matrix = seconds_of(at["assembled_bsr"]) / seconds_of(at[least]) if "assembled_bsr" in at else None
-            cells += [Cell(f"{STRATEGY[least]}, {seconds(seconds_of(at[least]))}", seconds_of(at[least])),
+            tie = "~" * any(s != least and level(w, at[least]) for s, w in at.items())
+            matrices = [seconds_of(at[s]) for s in BLOCKS if s in at]
+            matrix = min(matrices) / seconds_of(at[least]) if matrices else None
+            cells += [Cell(f"{STRATEGY[least]}, {seconds(seconds_of(at[least]))}{tie}", seconds_of(at[least])),
                       Cell(digits(matrix), matrix) if matrix else Cell("")]
         rows.append([
             Cell(card.short),
@@ -381,9 +424,10 @@ def solve_choice_table(model: Model) -> Table | None:
     return Table(
         "solve-choice", "Which strategy solves in the least time",
         "Whole solves, on GPUs with CUDA graphs: the strategy that takes least, its time, and how many times as long the "
-        "assembled matrix takes (own kernel, 3×3 blocks); then the same with the set-ups of mesh, strategy and "
+        f"assembled matrix takes ({' or '.join(STRATEGY[s] for s in measured)}{', measured alone' * (len(measured) == 1)}); "
+        "then the same with the set-ups of mesh, strategy and "
         "preconditioner; of how many strategies. *Fixed iterations*: 20 Newton iterations of 30 GMRES iterations each; "
-        "*load steps*: to convergence. Medians of one run each, set-ups timed once (see limits); intervals are in the "
-        "appendix.",
+        "*load steps*: to convergence. Medians of one run each, set-ups timed once (see limits): who takes least of two "
+        f"that differ by less than a factor of {ONE_PROCESS} is not decided (~). Intervals are in the appendix.",
         ["card", "problem", "preconditioner", "DoF", "least", "matrix / it", "least, set-up", "matrix / it, set-up", "of"],
         rows, words=3)

@@ -6,8 +6,9 @@ import pathlib
 import tempfile
 import unittest
 
-from report import claims, documents, reproduce, rows
+from report import claims, documents, model, reproduce, rows, text, words
 from report.claim import Claim, hardware, matches, read_claims
+from report.render import tables
 from report.verdicts import Verdict, decide, decide_all
 from tests.report.test_rows import HEADER, ROW, of_process
 
@@ -22,6 +23,11 @@ over = {variant = "a"}
 above = 1.0
 reproduce = ["kernels --fe_operations=jacvec"]
 """
+ENDS = "1e-5,9e-6,1.1e-5"  # of ROW: median and the ends of its interval
+
+
+def ends(seconds: float, spread: float = 0.01) -> str:
+    return f"{seconds},{seconds * (1 - spread)},{seconds * (1 + spread)}"
 
 
 class Page(unittest.TestCase):
@@ -32,6 +38,24 @@ class Page(unittest.TestCase):
         for claim, verdicts in decide_all(read_claims()):
             with self.subTest(claim.name):
                 self.assertTrue(verdicts or claim.needs)
+
+    def test_report_and_claim_show_the_same_number_at_the_same_place(self):
+        """What patch gains over the faster matrix: the claim, which the README's table shows, and the report's table."""
+        (claim,) = [c for c in read_claims() if c.name == "patch_over_matrix"]
+        ((_, verdicts),) = decide_all([claim])
+        told = {(v.machine, p.where["element"], p.where["n_dof"]): p for v in verdicts for p in v.points}
+        compared = 0
+        for entry in tables.answers(model.build()):
+            card, element, operation, _, n = entry.place
+            p = told.get((card.machine, element, n))
+            if card.backend == "cuda" and operation == "jacvec" and p and entry.over and entry.over.strategy in words.BLOCKS \
+                    and entry.won.fastest[0].strategy == "patch":
+                with self.subTest(entry.place):
+                    self.assertEqual([text.digits(x) for x in (p.ratio.value, p.ratio.low, p.ratio.high)],
+                                     [text.digits(x) for x in (entry.matrix.value, entry.matrix.low, entry.matrix.high)])
+                    self.assertEqual(bool(p.lacks), words.BLOCKS[1] in entry.won.lacks)
+                compared += 1
+        self.assertGreater(compared, 20)
 
 
 class Deciding(unittest.TestCase):
@@ -52,7 +76,7 @@ class Deciding(unittest.TestCase):
         folder = self.path / name
         folder.mkdir()
         numbers = [[v for v, _ in points[:i + 1]].count(v) for i, (v, _) in enumerate(points)]
-        lines = [of_process(ROW.replace(",patch,", f",{v},").replace("1e-5,9e-6", f"{t},9e-6").replace(*changes), n)
+        lines = [of_process(ROW.replace(",patch,", f",{v},").replace(ENDS, ends(t)).replace(*changes), n)
                  for (v, t), n in zip(points, numbers)]
         (folder / "kernels.csv").write_text("\n".join([HEADER] + lines) + "\n")
         return folder
@@ -64,6 +88,53 @@ class Deciding(unittest.TestCase):
         for k, (time, verdict) in enumerate(((0.8, "holds"), (0.95, "cannot tell"), (1.05, "cannot tell"), (1.2, "fails"))):
             v = self.decided(self.run_of(f"r{k}", ("a", 1.0), ("b", time)))
             self.assertEqual((v.verdict, v.processes), (verdict, 1))
+
+    def test_samples_that_scatter_more_than_a_tenth_count_as_far_as_they_do(self):
+        """Ends of both sides combined, ROW's are 10 % away: 1.15 is not above 1.1 / 0.9."""
+        for k, (spread, verdict) in enumerate(((0.01, "holds"), (0.1, "cannot tell"))):
+            run = self.run_of(f"r{k}", ("a", 1.15), ("b", 1.0))
+            text = (run / "kernels.csv").read_text()
+            for t in (1.15, 1.0):
+                text = text.replace(ends(t), ends(t, spread))
+            (run / "kernels.csv").write_text(text)
+            v = self.decided(run)
+            self.assertEqual(v.verdict, verdict)
+        self.assertAlmostEqual(v.points[0].ratio.low, 1.15 * 0.9 / 1.1)
+        self.assertAlmostEqual(v.points[0].ratio.high, 1.15 * 1.1 / 0.9)
+
+    def test_the_run_that_speaks_decides(self):
+        """An older run with another main strategy, which the claim does not name, before a newer one without it."""
+        newer = self.run_of("b", ("a", 1.0), ("b", 2.0))
+        older = self.run_of("a", ("a", 1.0), ("b", 0.5), ("assembled_symmetric", 1.0))
+        self.assertAlmostEqual(self.decided(newer, older).points[0].ratio.value, 2.0)
+        alone = self.claim(CLAIM.replace('over = {variant = "a"}', 'over = {operation = "jacvec"}').replace(
+            'operation = "jacvec", ', ""))
+        self.assertEqual(self.decided(newer, older, claim=alone).points[0].rank, (0, 0, 1))  # the newest decides
+        lacking = self.run_of("c", ("b", 1.0), ("patch", 1.0), ("element_atomic", 1.0), ("c", 1.0))
+        self.assertAlmostEqual(self.decided(lacking, newer, older).points[0].ratio.value, 2.0)  # has not both sides
+
+    def test_the_strongest_decides_and_none_may_be_missing(self):
+        claim = self.claim(CLAIM.replace('over = {variant = "a"}', 'over = {variant = ["a", "c"]}\nstrongest = true'))
+        v = self.decided(self.run_of("both", ("a", 1.0), ("b", 0.5), ("c", 0.75)), claim=claim)
+        ((ratio, beside),) = [(p.ratio.value, p.beside) for p in v.points]
+        self.assertEqual((v.verdict, ratio, beside), ("holds", 1.5, "c"))
+        self.assertEqual(claims.sentence(claim, [v]), "B is 1.50 times as fast.")
+        v = self.decided(self.run_of("one", ("a", 1.0), ("b", 0.5)), claim=claim)
+        self.assertEqual((v.verdict, v.points[0].lacks), ("cannot tell", ("c",)))
+        self.assertEqual(claims.sentence(claim, [v]), "B is 2.00 times as fast. Measured over `a` alone.")
+        self.assertEqual(documents.counted(v), "cannot tell, 1 over `a` alone")
+        self.assertEqual(self.decided(self.run_of("slow", ("a", 1.0), ("b", 2.0)), claim=claim).verdict, "fails")
+
+    def test_points_without_the_strongest_are_told_apart(self):
+        claim = self.claim(CLAIM.replace('over = {variant = "a"}', 'over = {variant = ["a", "c"]}\nstrongest = true'))
+        run = self.run_of("r", ("a", 1.0), ("b", 0.5), ("c", 0.75))
+        with open(run / "kernels.csv", "a") as file:
+            file.writelines(ROW.replace(",patch,", f",{v},").replace(ENDS, ends(t)).replace("hex8", "tet4") + "\n"
+                            for v, t in (("a", 1.0), ("b", 0.25)))
+        v = self.decided(run, claim=claim)
+        self.assertEqual(claims.sentence(claim, [v]), "B is 1.50 times as fast. Over `a` alone, where `c` was not measured: "
+                         "4.00.")
+        self.assertEqual(documents.counted(v), "cannot tell, holds at 1 of 2 points, 1 over `a` alone")
 
     def test_three_processes_have_an_interval(self):
         close = (("a", 1.0), ("a", 1.002), ("a", 1.001), ("b", 0.97), ("b", 0.972), ("b", 0.971))
@@ -96,7 +167,7 @@ class Deciding(unittest.TestCase):
         text = CLAIM.replace("kernels.csv", "scaling.csv").replace('{variant = "b"}', "{ranks = 4}").replace(
             '{variant = "a"}', "{ranks = 1}")
         lines = [ROW.replace("1,2,patch", f"{ranks},2,patch").replace("box4-distorted", case).replace(
-            "1e-5,9e-6", f"{t},9e-6") for ranks, case, t in (
+            ENDS, ends(t)) for ranks, case, t in (
                 (4, "strong-1x2x2-nccl-box4x4x4", 0.5), (4, "strong-1x1x4-peer-box4x4x4", 0.25),
                 (1, "strong-1x1x1-threads-irregular", 9.0), (1, "weak-1x1x1-threads-box4x4x4", 8.0),
                 (1, "strong-1x1x1-threads-box4x4x4", 1.0))]
@@ -129,7 +200,7 @@ class Deciding(unittest.TestCase):
     def test_one_point_that_fails_is_told(self):
         run = self.run_of("r", ("a", 1.0), ("b", 0.5))
         with open(run / "kernels.csv", "a") as file:
-            file.writelines(ROW.replace(",patch,", f",{v},").replace("1e-5,9e-6", f"{t},9e-6").replace("hex8", "tet4") + "\n"
+            file.writelines(ROW.replace(",patch,", f",{v},").replace(ENDS, ends(t)).replace("hex8", "tet4") + "\n"
                             for v, t in (("a", 1.0), ("b", 2.0)))
         v = self.decided(run)
         self.assertEqual((v.verdict, v.count("holds")), ("fails", 1))
@@ -144,7 +215,7 @@ class Deciding(unittest.TestCase):
         claim = self.claim(text.replace("as fast.", "as fast ({host})."))
         self.assertEqual(claims.sentence(claim, []), "B is … times as fast (…). (Not measured.)")
         host = ROW.replace('"CPU, fast",1,2,', "Some(R) CPU Processor,1,16,").replace("hex8", "tet4")
-        gpu = ROW.replace('host,"CPU, fast"', "cuda,NVIDIA H100").replace("1e-5,9e-6", "1e-6,9e-6")
+        gpu = ROW.replace('host,"CPU, fast"', "cuda,NVIDIA H100").replace(ENDS, ends(1e-6))
         run = self.run_of("r", ("patch", 1e-5))
         with open(run / "kernels.csv", "a") as file:
             file.writelines(of_process(row, 1) + "\n" for row in (gpu, host, gpu.replace("hex8", "tet4")))
@@ -300,7 +371,7 @@ class Reproducing(unittest.TestCase):
 
     def kernels(self, tet4_time: str, noise: str = "") -> None:
         row = ROW.replace("hex8", "tet4").replace(",2,,ok", f",NUMBER,{noise},ok")
-        lines = [row.replace(",patch,", ",assembled_bsr,").replace("1e-5,9e-6", f"{tet4_time},9e-6"), row]
+        lines = [row.replace(",patch,", ",assembled_bsr,").replace(ENDS, ends(float(tet4_time))), row]
         text = "\\n".join(lines)
         (self.build / "kernels").write_text(
             f"#!/bin/sh\nfor a; do case $a in --fe_rows=*) f=${{a#*=}} ;; --fe_process=*) n=${{a#*=}} ;; esac; done\n"

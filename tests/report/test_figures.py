@@ -1,5 +1,6 @@
 """What figures show, and that gnuplot draws them in print size with text of 7 pt."""
 
+import itertools
 import pathlib
 import re
 import shutil
@@ -8,6 +9,7 @@ import tempfile
 import unittest
 
 from report import figures, gnuplot, model, panels, rows, study_figures
+from report.words import OPERATION
 from tests.report import small
 
 HAVE_GNUPLOT = shutil.which("gnuplot") is not None
@@ -62,6 +64,54 @@ class Content(Small):
     def test_map_names_the_winner_and_its_gain(self):
         words = [w[2] for w in self.named("winners-h200").panels[-1].words]
         self.assertEqual((words.count("patch"), words.count("(2.00)")), (32, 32))  # 2 elements, 4 operations, 4 meshes
+
+    def test_lines_join_sizes_of_one_run(self):
+        first, *others = [r | {"case": f"box{n}-distorted", "n_dof": 3 * (n + 1) ** 3} for n in (30, 40, 50)
+                          for r in [small.row(1e-5, 0.01)]]
+        built = model.build(small.results(self.path / "two", c1=[first], c2=others))
+        (f,) = [f for f in figures.all_figures(built) if f.name == "throughput-h200"]
+        (line,) = f.panels[0].lines
+        self.assertEqual([x for x, _ in line[0]], [3.0 * 41**3, 3.0 * 51**3])
+
+    def test_a_map_s_column_has_the_sizes_of_its_meshes(self):
+        """Two elements on one kind of mesh: both ends; a mean would be of no mesh."""
+        lines = [r | {"n_dof": 5063877} if r["element"] == "tet4" and r["case"] == "irregular" else
+                 r | {"n_dof": 4876989} if r["case"] == "irregular" else r for r in small.plenty()]
+        built = model.build(small.results(self.path / "sizes", c1=lines))
+        (f,) = [f for f in figures.all_figures(built) if f.name == "winners-h200"]
+        words = [w[2].replace(chr(160), " ") for w in f.panels[-1].words]
+        self.assertLessEqual({"4.88 M–", "5.06 M", "6.44 M"}, set(words))
+
+    def test_a_map_names_patch_where_its_two_forms_are_level(self):
+        lines = small.plenty() + [r | {"variant": "patch_ordered", "median_s": 1.05 * r["median_s"]} for r in small.plenty()
+                                  if r["variant"] == "patch" and "krylov" not in r]
+        built = model.build(small.results(self.path / "forms", c1=lines))
+        (f,) = [f for f in figures.all_figures(built) if f.name == "winners-h200"]
+        words = [w[2] for w in f.panels[-1].words]
+        self.assertEqual((words.count("patch"), words.count("(ord.)")), (32, 32))
+        self.assertIn("Decided are 0 of 32 cells", f.caption)
+
+    def test_labels_of_a_roofline_do_not_meet(self):
+        """Of each panel: operations whose columns are near have words at two sides or in two lines."""
+        built = model.build()
+        for f in figures.all_figures(built):
+            if not f.name.startswith("roofline"):
+                continue
+            boxes = []
+            for x, y, text, _, at in f.panels[-1].words:
+                if text in OPERATION.values():
+                    width = panels.LETTER * len(text)
+                    left = x - {"left": 0, "center": width / 2, "right": width}[at]
+                    boxes.append((left, left + width, y - panels.TEXT / 2, y + panels.TEXT / 2, text))
+            for a, b in itertools.combinations(boxes, 2):
+                apart = a[1] <= b[0] or b[1] <= a[0] or a[3] <= b[2] or b[3] <= a[2]
+                self.assertTrue(apart, f"{f.name}: {a[4]}, {b[4]}")
+
+    def test_words_at_the_end_of_a_line_stand_above_the_axis(self):
+        panel = panels.Panel("", panels.linear("", 1), panels.linear("", 1))
+        panels.add_words(panel, [("low", 1.0, 0.0, panels.INK), ("lower", 1.0, 0.0, panels.INK)], 2.6)
+        lowest = min(panel.y.share(y) for _, y, *_ in panel.words)
+        self.assertGreaterEqual(2.6 * lowest, panels.TEXT / 2)
 
     def test_whole_solve_adds_set_up(self):
         panel = next(p for p in self.named("solves-h200").panels if p.frame == 2)

@@ -4,7 +4,7 @@ import pathlib
 import tempfile
 import unittest
 
-from report import cases, model, places, statistics, text, words
+from report import cases, model, places, rows, statistics, text, words
 from report.rows import Fault
 from tests.report import small
 
@@ -93,25 +93,87 @@ class Winners(Small):
         )
         self.assertEqual(([p.strategy for p in won.fastest], won.of), (["patch"], 2))
 
-    def test_a_place_is_that_of_the_run_with_most_strategies(self):
-        built = self.build(
-            c1=[small.row(1e-5), small.row(9e-5, variant="node_csr")],
-            c2=[small.row(2e-5), small.row(3e-5, variant="node_csr"), small.row(4e-5, variant="dof_csr")],
-        )
-        (some,) = places.places(built.kernels).values()
-        self.assertEqual({p.run.commit for p in some}, {"c2"})
+    def speaks(self, **runs) -> str:
+        (some,) = places.places(self.build(**runs).kernels).values()
+        (commit,) = {p.run.commit for p in some}
+        return commit
 
-    def test_a_run_of_several_processes_comes_first(self):
-        small.results(self.path, c1=[small.row(v * 1e-5, variant=s) for v, s in enumerate(
-            ("patch", "node_csr", "dof_csr", "element_atomic", "two_phase"), 1)])
-        run = self.path / "m" / "2026-01-03-c2"
-        run.mkdir()
-        several = [small.row(t * v, variant=s, process=n) for s, v in (("patch", 3), ("node_csr", 4), ("dof_csr", 5))
-                   for n, t in enumerate((1e-5, 1.01e-5, 1.02e-5), 1)]
-        small.write(run / "kernels-processes.csv", small.KERNELS, several)
-        built = model.build(self.path)
-        (won,) = places.winners(built).values()
-        self.assertEqual((won.run.commit, won.of, won.gain.processes), ("c2", 3, 3))
+    def test_a_run_with_the_main_strategies_speaks_before_one_with_more(self):
+        main = [small.row(variant=s) for s in words.MAIN]
+        more = [small.row(variant=s) for s in (*words.MAIN[:3], "node_csr", "dof_csr", "two_phase")]
+        self.assertEqual(self.speaks(c1=main, c2=more), "c1")
+
+    def test_then_the_run_with_most_strategies(self):
+        two, three = ([small.row(variant=s) for s in ("patch", "node_csr", "dof_csr")[:n]] for n in (2, 3))
+        self.assertEqual(self.speaks(c1=three, c2=two), "c1")
+
+    def test_what_chooses_or_is_no_strategy_does_not_count(self):
+        own = [small.row(variant=s) for s in ("patch", "hybrid", "element_only")]
+        self.assertEqual(self.speaks(c1=[small.row(), small.row(variant="dof_csr")], c2=own), "c1")
+
+    def test_then_that_of_most_processes(self):
+        pair = [small.row(variant=s, process=n) for s in ("patch", "node_csr") for n in (1, 2, 3)]
+        once = [row for row in pair if row["process"] == 1]
+        self.assertEqual(self.speaks(c1=pair, c2=once), "c1")
+
+    def test_then_the_newest(self):
+        pair = [small.row(variant=s) for s in ("patch", "node_csr")]
+        self.assertEqual(self.speaks(c3=pair, c5=pair, c4=pair), "c5")
+
+    def test_the_newest_is_told_by_its_time(self):
+        """Of one day, whatever the names of commits: points.csv, then begun.csv; a run without a time is the oldest."""
+        for name in ("ffff", "aaaa", "cccc"):
+            run = self.path / "m" / f"2026-01-02-{name}"
+            run.mkdir(parents=True)
+            small.write(run / "kernels.csv", small.KERNELS, [small.row(), small.row(variant="node_csr")])
+        header = rows.columns_of("points.csv")
+        cells = dict.fromkeys(header, "1") | {"begun": "2026-01-02T09:00:00Z", "status": "done", "took_s": "1"}
+        small.write(self.path / "m/2026-01-02-ffff/points.csv", header, [cells])
+        (self.path / "begun.csv").write_text("run,begun\nm/2026-01-02-aaaa,2026-01-02T14:00:00Z\n")
+        self.assertEqual([run.commit for run in model.read_runs(self.path)], ["aaaa", "ffff", "cccc"])
+        (self.path / "begun.csv").write_text("run,begun\nm/2026-01-02-aaaa,yesterday\n")
+        with self.assertRaisesRegex(Fault, "begun.csv: line 2: 'm/2026-01-02-aaaa,yesterday' is not"):
+            model.read_runs(self.path)
+
+    def test_a_run_without_points_began_with_its_first_sample(self):
+        run = small.results(self.path, c1=[small.row()]) / "m/2026-01-02-c1"
+        header = rows.columns_of("samples.csv")
+        usual = dict.fromkeys(header, "1") | {"plastic_pattern": "clustered", "precision": "double", "hardening": "linear",
+                                              "condition": "burst", "operand": "random", "throttle": "none",
+                                              "backend": "cuda", "element": "hex8", "operation": "jacvec", "order": "auto"}
+        small.write(run / "samples.csv", header, [usual | {"start": t} for t in ("1767344401.5", "1767344400.25", "")])
+        self.assertEqual(model.begun_in(run), "2026-01-02T09:00:00Z")
+        self.assertEqual(model.build(self.path).runs[0].begun, "2026-01-02T09:00:00Z")
+
+    def test_fewer_than_three_processes_decide_beyond_a_tenth(self):
+        """As claims: intervals of samples that do not overlap are not enough."""
+        for slow, decided in ((2.15e-5, False), (2.25e-5, True)):
+            won = places.winner(self.build(**{f"c{int(slow * 1e7)}": [small.row(2e-5, 0.001), small.row(
+                slow, 0.001, variant="node_csr")]}).points[:2])
+            self.assertEqual(won.decided, decided)
+
+    def test_three_processes_decide_by_the_interval_between_them(self):
+        several = [small.row(t * f, 0.05, variant=s, process=n) for s, f in (("patch", 1.0), ("node_csr", 1.02))
+                   for n, t in enumerate((2e-5, 2.01e-5, 2.02e-5), 1)]
+        won = self.win(*several)
+        self.assertTrue(won.decided)
+        self.assertGreater(won.gain.low, 1.0)
+
+    def test_what_another_run_has_was_compared_there_or_nobody_wins(self):
+        main = [small.row(2e-5, 0.01), small.row(3e-5, 0.01, variant="element_atomic"),
+                small.row(4e-5, 0.01, variant="assembled_bsr")]
+        beaten = [small.row(2e-5, 0.01), small.row(2.6e-5, 0.01, variant="node_csr")]
+        alone = [small.row(2.5e-5, 0.01, variant="assembled_symmetric")]
+        (won,) = places.winners(self.build(c1=beaten, c2=main)).values()
+        self.assertEqual((won.decided, won.of, won.missed, won.lacks), (True, 4, (), ("assembled_symmetric",)))
+        self.assertAlmostEqual(won.gain.value, 1.3)  # of the other run
+        (won,) = places.winners(self.build(c3=alone)).values()  # joins the two
+        self.assertEqual((won.decided, won.missed, won.gain), (False, ("assembled_symmetric",), None))
+
+    def test_boxes_of_nearly_one_size_are_two_places(self):
+        pair = [small.row(variant=s, case="box127x128x129-distorted", n_dof=6439680) for s in ("patch", "node_csr")]
+        cube = [row | {"case": "box128-distorted", "n_dof": 6440067} for row in pair]
+        self.assertEqual([place[3] for place in places.winners(self.build(c1=pair + cube))], ["box 127×128×129", "box"])
 
     def test_a_run_with_one_strategy_compares_nothing(self):
         self.assertEqual(places.winners(self.build(c1=[small.row()], c2=[small.row(variant="node_csr")])), {})
@@ -142,6 +204,10 @@ class Reading(Small):
 
     def test_committed_runs(self):
         built = model.build()
+        timed = [run for run in built.runs if any(p.run == run for p in built.points)]
+        self.assertEqual([run.name for run in timed if not run.begun], [])  # begun.csv has those that do not tell
+        told = model.read_begun(model.ROOT / "results" / model.BEGUN)
+        self.assertEqual([name for name in told if not (model.ROOT / "results" / name).is_dir()], [])
         self.assertGreater(len(built.points), 1000)
         self.assertTrue(all(p.time.low <= p.time.value <= p.time.high for p in built.points))
         self.assertTrue(all(p.strategy in words.STRATEGY for p in built.points if p.strategy != "none"))
@@ -152,13 +218,13 @@ class Words(unittest.TestCase):
         for case, said, cube in (
             ("box128-distorted", "box", True),
             ("box45x45x45", "box", True),
-            ("box127x128x129-distorted", "box", False),
-            ("box49x49x784-distorted", "slender box", False),
             ("irregular", "irregular", False),
             ("bracket_hex8_coarse-refined3", "bracket", False),
             ("box45-distorted-materials4", "box, four materials", False),
         ):
             self.assertEqual(cases.mesh_of(case), cases.Mesh(said, cube), case)
+        self.assertEqual(cases.mesh_of("box127x128x129-distorted"), cases.Mesh("box", False, "127×128×129"))
+        self.assertEqual(cases.mesh_of("box49x49x784-distorted").label, "slender box 49×49×784")
 
     def test_numbers(self):
         for value, said in (

@@ -1,14 +1,34 @@
 """Parts of documents that rows decide, and that README and pages name every strategy."""
 
+import math
 import pathlib
 import re
 import tempfile
 import unittest
 from unittest import mock
 
-from report import documents, model, parts, set_ups, sources
+from report import choice, documents, model, parts, rows, set_ups, sources, statistics
 from report.rows import Fault
+from report.verdicts import Decided
 from tests.report import small
+
+
+class Take(unittest.TestCase):
+    def point(self, ratio: float, *lacks: str) -> Decided:
+        return Decided({"n_dof": 6440067}, "assembled_bsr", statistics.Estimate(ratio, ratio / 1.1, ratio * 1.1, 1), "",
+                       "c1", False, lacks=lacks)
+
+    def test_a_matrix_that_was_not_measured_decides_for_nobody(self):
+        half = "assembled_symmetric"
+        for points, said in (([self.point(1.2)], "`patch`"), ([self.point(1.2), self.point(1.7, half)], "`patch`"),
+                             ([self.point(1.7, half)], f"`patch`, if `{half}` is not faster"),
+                             ([self.point(0.8, half)], "the matrix"), ([self.point(1.05)], "either"),
+                             ([self.point(1.2), self.point(0.8, half)], "either")):
+            self.assertEqual(choice.take(points), said)
+
+    def test_a_ratio_over_one_matrix_is_an_upper_end(self):
+        self.assertEqual(choice.cell(self.point(1.5, "assembled_symmetric")), "≤ 1.50 (1.36–1.65), 6.44 M")
+        self.assertEqual(choice.cell(self.point(1.5)), "1.50 (1.36–1.65), 6.44 M")
 
 
 class Rows(unittest.TestCase):
@@ -35,6 +55,38 @@ class Rows(unittest.TestCase):
         self.assertRegex(text, r"Hex8 \| 6\.44 M \| 10\.0 \(9\.90–10\.1\)")
         self.assertNotIn("`strategy`", text)
         self.assertEqual(parts.strategy(["dof_csr"])[2:], [])
+
+    def test_break_even_stays_within_a_run(self):
+        """Of a strategy that another run has than the one that speaks: beside its own element_atomic."""
+        main = [r | {"setup_s": 0.01} for r in small.plenty() if "krylov" not in r]
+        main += [r | {"variant": "assembled_symmetric"} for r in main if r["variant"] == "assembled_bsr"]
+        other = [r | {"setup_s": 0.5, "variant": "node_csr"} if r["variant"] == "patch" else r
+                 for r in small.plenty() if "krylov" not in r]
+        own = [r | {"setup_s": 0.1} if r["variant"] == "element_atomic" else r for r in other]
+        self.use(c1=main, c2=own)
+        lines = parts.strategy(["node_csr"])
+        (line,) = [line.split(" | ") for line in lines if line.startswith("| H200 | Hex8 | 6.44 M")]
+        # 0.4 s more and n 1e-10 s a product less
+        self.assertEqual(line[lines[0].split(" | ").index("tangents")], str(math.ceil(0.4 / (6440067 * 1e-10))))
+        a, b = (next(p for p in parts.model().kernels if (p.run.commit, p.strategy) == key)
+                for key in (("c1", "patch"), ("c2", "node_csr")))
+        with self.assertRaisesRegex(ValueError, "no break-even across runs"):
+            set_ups.break_even({"jacvec": a}, {"jacvec": b}, "jacvec")
+
+    def test_a_launch_of_one_colour_tells_nothing_of_a_call(self):
+        path = self.path / "m" / "2026-01-02-c1"
+        self.use(c1=small.plenty())
+        kernels = [dict(schema=2, commit="c1", machine="m", backend="cuda", device="G", variant=v, element="hex8", order="auto",
+                        n_dof=1000, operation="jacvec", status="ok", kernel=f"{v}_jacvec_hex8", seconds=1e-5, registers=64,
+                        spilled_accesses=0, block_bytes=512, warps_fit=0.5, warps_active=0.4, memory_bytes=5e4,
+                        bytes_moved=4e4, flop=7e4, atomic_lanes=0) for v in ("element_color", "patch")]
+        small.write(path / "profile.csv", rows.columns_of("profile.csv"), kernels)
+        parts.model.cache_clear()
+        color, patch = ("\n".join(parts.profile((f"{v}_",))) for v in ("element_color", "patch"))
+        self.assertIn("| `element_color_jacvec_hex8` | Hex8 |  | 64 | 0.0 | 512 | 40 % |  |  |  |", color)
+        self.assertIn("once for each colour", color)
+        self.assertIn("| Hex8 | 10.0 | 64 | 0.0 | 512 | 40 % | 50 | 70 | 0.0 |", patch)
+        self.assertNotIn("colour", patch)
 
     def test_sustained_rates_have_the_commit_of_their_run(self):
         held = small.row(0.125 * 6440067e-9, 0.01, case="box128-distorted", n_dof=6440067, condition="sustained")

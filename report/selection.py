@@ -1,0 +1,51 @@
+"""Which run speaks at a place (an operation on a mesh of an element, on a card, under one condition) where several have
+measured it: one rule for all tables, figures, documents and claims, so that they show the same number at the same place.
+
+    1. the run that has most of the main strategies: a comparison that lacks one of them may crown the wrong one
+    2. of these the one with most strategies
+    3. then the one with most processes
+    4. then the newest one, by when it began
+
+No ratio is formed across runs. What the run that speaks has not measured may be told of another one, beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from report.words import CHOOSES, MAIN, NOT_A_STRATEGY
+
+if TYPE_CHECKING:
+    from report.model import Point, Run
+
+Rank = tuple[int, int, int]
+
+
+def rank(strategies: Iterable[str], processes: int) -> Rank:
+    """Of what one run has at a place, the more the better; of equals the newest run speaks."""
+    there = set(strategies).difference(NOT_A_STRATEGY + CHOOSES)
+    return len(there.intersection(MAIN)), len(there), processes
+
+
+def by_run(points: Iterable[Point]) -> list[list[Point]]:
+    """Points of one place, those of each run together: the run that speaks first."""
+    of: dict[Run, list[Point]] = {}
+    for p in points:
+        of.setdefault(p.run, []).append(p)
+    return sorted(of.values(), key=lambda some: (
+        rank((p.strategy for p in some), min(p.time.processes for p in some)), some[0].run.began), reverse=True)
+
+
+def by_strategy(points: Iterable[Point]) -> dict[str, Point]:
+    """Points of one place by strategy: each of the first run that has it. To show side by side, not to form ratios."""
+    found: dict[str, Point] = {}
+    for some in by_run(points):
+        for p in some:
+            found.setdefault(p.strategy, p)
+    return found
+
+
+def speaking(points: Iterable[Point]) -> list[Point]:
+    """Those of the run that speaks at their place; none of none."""
+    return next(iter(by_run(points)), [])
