@@ -30,7 +30,7 @@ from collections.abc import Callable, Sequence
 from report import choice, claims, model, parts, predict, predict_solves, rows, sources, strategies, words
 from report.claim import Claim, hardware, read_claims
 from report.model import ONE_PROCESS
-from report.verdicts import FAILS, HOLDS, MISSING, Verdict, decide_all
+from report.verdicts import FAILS, MISSING, Verdict, decide_all
 from report.text import table, wrap
 from runner import readers
 
@@ -47,11 +47,15 @@ def page(decided: All) -> str:
     """docs/claims.md."""
     lines = ["# Claims and verdicts"] + wrap(
         "Each sentence is decided by rows: [claims/](../claims/README.md) defines it, and `python3 -m report.documents` wrote "
-        "this page (`make tables`). A verdict counts points: elements, operations, meshes, sizes, and the strategies beside "
-        "which one is held. The newest run of a machine that has all rows of a ratio decides its point, one with three "
-        "processes or more before one without. Where a point was "
+        "this page (`make tables`). A verdict counts points: elements, operations, meshes and sizes. Below each sentence "
+        "stands what must be at a point; it must be so for the whole interval of the ratio. A point of a claim beside "
+        "several strategies counts where it is so beside each of them, and its ratio is the one beside the strongest; "
+        "*pairs* are all ratios that hold. The newest run of a machine that has all rows of a ratio decides it, one with "
+        "three processes or more before one without. Where a point was "
         f"measured by one process, its ratio counts within a factor of {ONE_PROCESS}, as far as independent runs have "
-        "differed. What is counted, not timed, counts as it is.") + [""]
+        "differed. What is counted, not timed, counts as it is. Points whose rows were disturbed are left out, also where "
+        "the strongest of several strategies was; their number is said. Where something was expected, the verdict is on "
+        "that: *not met* says nothing against the sentence.") + [""]
     if any(v.is_old for _, verdicts in decided for v in verdicts):
         lines += wrap(sources.FOOT) + [""]
     for title, expected in TITLES:
@@ -63,44 +67,28 @@ def page(decided: All) -> str:
 
 
 def _entry(claim: Claim, verdicts: Sequence[Verdict]) -> list[str]:
-    lines = [f"### {claim.asks}"]
-    if claim.expected:
-        lines += wrap(f"Expected: {claim.expected}.") + [""]
-    lines += wrap(f"{claims.sentence(claim, verdicts)} (`{claim.name}`)") + [""]
-    lines += wrap(f"Tested with {claims.scope(verdicts)}.") + [""] if verdicts else []
+    expected = f" Expected: {claim.expected}." if claim.expected else ""
+    lines = [f"### {claim.name}", *wrap(f"**{claim.asks}**{expected}"), ""]
+    lines += wrap(claims.sentence(claim, verdicts)) + [""]
+    what = "The expectation is met" if claim.judges_expectation else "Holds"
+    lines += wrap(f"{what} at a point where {claims.bounds(claim)}.") + [""]
+    lines += wrap(f"Tested with {claims.scope(verdicts)}.") + [""] if any(v.points for v in verdicts) else []
     for v in verdicts:
-        lines += wrap(f"- {claims.describe(v)}; rows of {v.commits}", "  ")
+        lines += wrap(f"- {claims.describe(v)}" + f"; rows of {v.commits}" * bool(v.points), "  ")
     needs = f"; it needs {claim.needs}" if claim.needs else ""
     return lines + ([] if verdicts else wrap(f"- {MISSING} on any machine{needs}", "  ")) + [""]
 
 
-def anchor(heading: str) -> str:
-    """As GitHub makes it."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
-def counted(v: Verdict) -> str:
-    n = len(v.points)
-    if n == 1:
-        return f"{v.verdict} at the one point"
-    if v.verdict == FAILS:
-        if n == 1:
-            return "fails at the one point"
-        return f"fails at {v.count(FAILS)} of {n} points"
-    if n == 1:
-        return "holds at the one point" if v.verdict == HOLDS else "cannot tell at the one point"
-    return f"holds at all {n} points" if v.verdict == HOLDS else f"cannot tell, holds at {v.count(HOLDS)} of {n} points"
-
-
 def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str, brief: bool = False) -> list[str]:
     """The sentence, on how many points of which machines it was decided, and unless it is brief what it was tested on."""
-    told = [f"{words.machine(v.machine)}: {counted(v)}" for v in verdicts]
+    told = [f"{words.machine(v.machine)}: {claims.counts(v)}" for v in verdicts]
     said = "; ".join(told + [f"tested with {claims.scope(verdicts)}"] * (bool(told) and not brief))
     old = sources.WORDS if any(v.is_old for v in verdicts) else ""
     page = PAGE if not up else PAGE.name  # all documents but the README stand beside it
-    link = f"[rows]({page}#{anchor(claim.asks)})"
-    expected = f" Expected: {claim.expected}." if claim.expected else ""
-    sentence = f"- **{claim.asks}** {claims.sentence(claim, verdicts)}{expected}"
+    link = f"[rows]({page}#{claim.name})"
+    judged = f" Expected: {claim.expected}." if claim.expected else ""
+    judged += "" if claim.judges_expectation else f" Holds where {claims.bounds(claim)}."
+    sentence = f"- **{claim.asks}** {claims.sentence(claim, verdicts)}{judged}"
     return wrap(f"{sentence} ({said or MISSING}{old}; {link})", "  ")
 
 
@@ -113,13 +101,6 @@ def predicted_solves() -> list[str]:
     return predict_solves.table(predict_solves.pairs(parts.model()), predict.operations())
 
 
-def bounds(claim: Claim) -> str:
-    what = "share" if claim.told_as == "share" else "ratio" if claim.over is not None else claim.quantity.replace("_", " ")
-    words = [f"above {claim.above:g}"] if claim.above is not None else []
-    words += [f"below {claim.below:g}"] if claim.below is not None else []
-    return f"{what} {' and '.join(words)}{'' if claim.unit == 'times' else ' ' + claim.unit}"
-
-
 def commands(listed: Sequence[Claim]) -> list[str]:
     """A table: what each claim asks, what must hold, and what reproduces it."""
     lines = []
@@ -127,8 +108,8 @@ def commands(listed: Sequence[Claim]) -> list[str]:
         needs, minutes = hardware(claim), f"{claim.minutes:g}"
         if not claim.reproduce:
             needs, minutes = claim.needs.split(",")[0], "-"
-        lines.append([f"`{claim.name}`", claim.asks, bounds(claim), needs, minutes])
-    return table(["claim", "asks", "holds if", "needs", "minutes for each process"], lines, 4)
+        lines.append([f"`{claim.name}`", claim.asks, claims.bounds(claim), needs, minutes])
+    return table(["claim", "asks", "holds where", "needs", "minutes for each process"], lines, 4)
 
 
 def rewritten(path: pathlib.Path, text: str, decided: All) -> str:

@@ -31,6 +31,7 @@ class Decided:
     commit: str
     is_old: bool  # sources have changed since (report/sources.py)
     host: str = ""  # where a GPU is compared with it: its processor and threads
+    rivals: int = 1  # strategies that it is held beside; `beside` is the strongest of them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +41,9 @@ class Verdict:
     claim: Claim
     machine: str
     verdict: str
-    points: tuple[Decided, ...]
+    points: tuple[Decided, ...]  # of a claim beside several strategies one for each place, where all of them count
+    pairs: tuple[Decided, ...] = ()  # one for each strategy beside
+    noisy: int = 0  # points that are left out, because rows that decide them were disturbed
 
     def count(self, verdict: str) -> int:
         return sum(p.verdict == verdict for p in self.points)
@@ -48,16 +51,16 @@ class Verdict:
     @property
     def commits(self) -> str:
         """With marks where sources have changed since."""
-        old = {p.commit for p in self.points if p.is_old}
-        return ", ".join(sources.marked(c, c in old) for c in sorted({p.commit for p in self.points}))
+        old = {p.commit for p in self.pairs if p.is_old}
+        return ", ".join(sources.marked(c, c in old) for c in sorted({p.commit for p in self.pairs}))
 
     @property
     def is_old(self) -> bool:
-        return any(p.is_old for p in self.points)
+        return any(p.is_old for p in self.pairs)
 
     @property
     def processes(self) -> int:
-        return min((p.ratio.processes for p in self.points), default=0)
+        return min((p.ratio.processes for p in self.pairs), default=0)
 
 
 @functools.cache
@@ -66,14 +69,16 @@ def _rows_of(path: pathlib.Path, changed: int) -> tuple[rows.Row, ...]:
     return tuple(rows.read(path))
 
 
-def _selected(claim: Claim, run: pathlib.Path) -> dict[str, list[rows.Row]]:
-    """By name of file, scaling.csv before scaling-peer.csv, whose rows are no further processes of the former's."""
+def _selected(claim: Claim, run: pathlib.Path, disturbed: bool) -> dict[str, list[rows.Row]]:
+    """By name of file, scaling.csv before scaling-peer.csv, whose rows are no further processes of the former's.
+    disturbed: times of such rows, too. What is counted is not disturbed."""
+    disturbed |= QUANTITIES[claim.quantity].counted
     found: dict[str, list[rows.Row]] = {}
     usual = {**USUAL.get(claim.file, {}), **claim.select}
     sides = {*claim.of, *(claim.over or {})}
     for path in (path for path in rows.files_below(run) if rows.kind_of(path) == claim.file):
         for row in _rows_of(path, path.stat().st_mtime_ns):
-            if row["status"] in ("ok", "converged") and not rows.disturbed(row) and \
+            if row["status"] in ("ok", "converged") and (disturbed or not rows.disturbed(row)) and \
                     all(matches(row[c], w) for c, w in usual.items() if c not in sides):
                 found.setdefault(path.name, []).append(row)
     return dict(sorted(found.items(), key=lambda entry: (entry[0] != claim.file, entry[0])))
@@ -157,20 +162,59 @@ def _ratios(claim: Claim, found: Sequence[rows.Row], files: Iterable[Sequence[ro
     return told
 
 
-def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
-    """On the runs of one machine, the newest first. One with enough processes decides a point before one without."""
-    points: dict[tuple, list[Decided]] = {}
+Pairs = dict[tuple, list[Decided]]
+
+
+def _pairs(claim: Claim, runs: Sequence[pathlib.Path], disturbed: bool) -> Pairs:
+    """Of the runs of one machine, the newest first. One with enough processes decides a point before one without."""
+    points: Pairs = {}
 
     def fewest(some: Sequence[Decided]) -> int:
         return min(p.ratio.processes for p in some)
 
-    for files in (_selected(claim, run) for run in runs):
+    for files in (_selected(claim, run, disturbed) for run in runs):
         for found in files.values():
             for name, some in _ratios(claim, found, files.values()).items():
                 if name not in points or statistics.LEAST_PROCESSES > fewest(points[name]) < fewest(some):
                     points[name] = some
-    decided = [p for some in points.values() for p in some]
-    return Verdict(claim, machine, _overall(decided), tuple(decided))
+    return points
+
+
+def _strongest(claim: Claim, some: Sequence[Decided]) -> Decided:
+    """Beside which a claim's side is the least fast, or takes most."""
+    speed = claim.quantity == "speed"
+    return min(some, key=lambda p: p.ratio.value if speed else -p.ratio.value)
+
+
+def _place(claim: Claim, some: Sequence[Decided]) -> Decided:
+    """A place holds where each strategy beside is beaten. A range is judged by the strongest of them."""
+    strongest = _strongest(claim, some)
+    is_range = claim.above is not None and claim.below is not None
+    return dataclasses.replace(strongest, verdict=_overall([strongest] if is_range else some), rivals=len(some))
+
+
+def _places(claim: Claim, clean: Pairs, disturbed: Pairs) -> tuple[list[Decided], int]:
+    """Points, and how many are left out: those without undisturbed rows, and of a claim beside several strategies those
+    where a disturbed one may be the strongest."""
+    if not claim.has_rivals:
+        return [p for some in clean.values() for p in some], sum(len(some) for some in disturbed.values())
+    at: dict[tuple, tuple[list[Decided], list[Decided]]] = {}
+    for found, k in ((clean, 0), (disturbed, 1)):
+        for (*place, other), some in found.items():
+            without = tuple(entry for entry in other if entry[0] != "variant")
+            at.setdefault((*place, without), ([], []))[k].extend(some)
+    there = [(own, noisy) for own, noisy in at.values() if len(own + noisy) >= claim.rivals]
+    kept = [own for own, noisy in there if own and _strongest(claim, own + noisy) in own]
+    return [_place(claim, own) for own in kept], len(there) - len(kept)
+
+
+def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
+    """On the runs of one machine, the newest first."""
+    clean = _pairs(claim, runs, False)
+    noisy = {name: some for name, some in _pairs(claim, runs, True).items() if name not in clean}
+    points, left_out = _places(claim, clean, noisy)
+    pairs = [p for some in clean.values() for p in some]
+    return Verdict(claim, machine, _overall(points), tuple(points), tuple(pairs), left_out)
 
 
 def _is_old(claim: Claim, row: rows.Row) -> bool:
@@ -184,16 +228,16 @@ def _overall(points: Sequence[Decided]) -> str:
 
 
 def decide_all(claims: Iterable[Claim]) -> list[tuple[Claim, list[Verdict]]]:
-    """Each claim on each machine that has rows of it."""
+    """Each claim on each machine that has rows of it, or has left out some."""
     runs: dict[str, list[pathlib.Path]] = {}
     for run in read_runs(ROOT / "results"):
         runs.setdefault(run.machine, []).append(run.path)
-    return [(claim, [v for m in sorted(runs) if (v := decide(claim, m, runs[m])).verdict != MISSING])
+    return [(claim, [v for m in sorted(runs) if (v := decide(claim, m, runs[m])).points or v.noisy])
             for claim in claims]
 
 
 def stale(decided: Sequence[tuple[Claim, list[Verdict]]]) -> list[str]:
     """Claims that rest on rows whose sources have changed since."""
-    old = [(claim, sorted({p.commit[:7] for v in verdicts for p in v.points if p.is_old}))
+    old = [(claim, sorted({p.commit[:7] for v in verdicts for p in v.pairs if p.is_old}))
            for claim, verdicts in decided]
     return [f"{claim.name}: sources have changed since {', '.join(commits)}" for claim, commits in old if commits]

@@ -8,6 +8,8 @@ import unittest
 
 from report import claims, documents, reproduce, rows
 from report.claim import Claim, hardware, matches, read_claims
+from report.model import ONE_PROCESS
+from report.quantities import QUANTITIES
 from report.verdicts import Verdict, decide, decide_all
 from tests.report.test_rows import HEADER, ROW, of_process
 
@@ -27,6 +29,24 @@ reproduce = ["kernels --fe_operations=jacvec"]
 class Page(unittest.TestCase):
     def test_the_page_is_what_the_rows_say(self):
         self.assertEqual(documents.main(["--check"]), 0)
+
+    def test_sentences_about_plastic_solves_select_plastic_ones(self):
+        named = [claim for claim in read_claims() if "plastic solve" in claim.sentence]
+        self.assertGreater(len(named), 3)
+        for claim in named:
+            with self.subTest(claim.name):
+                self.assertEqual(claim.select.get("plastic_measured"), "> 0")
+
+    def test_a_range_of_times_is_wide_enough_for_one_process(self):
+        """Else it could never hold; of equal sides it must hold where they are equal."""
+        for claim in read_claims():
+            with self.subTest(claim.name):
+                if claim.above is not None and claim.below is not None and not QUANTITIES[claim.quantity].counted:
+                    self.assertGreater(claim.bound(claim.below) / claim.bound(claim.above), ONE_PROCESS**2)
+                for equal in ("sustained_patch", "sustained_matrix", "contact_pass", "material_by_strategy"):
+                    if claim.name == equal:
+                        self.assertGreater(1 / ONE_PROCESS, claim.above or 0.0)
+                        self.assertLess(ONE_PROCESS, claim.below or 99.0)
 
     def test_every_claim_is_measured_on_a_machine(self):
         for claim, verdicts in decide_all(read_claims()):
@@ -133,7 +153,7 @@ class Deciding(unittest.TestCase):
                             for v, t in (("a", 1.0), ("b", 2.0)))
         v = self.decided(run)
         self.assertEqual((v.verdict, v.count("holds")), ("fails", 1))
-        self.assertIn("fails (1 of 2 points hold, one process); 0.500 times at tet4 jacvec", claims.describe(v))
+        self.assertIn("m: holds at 1, fails at 1 of 2 points (one process); 0.500 times at tet4 jacvec", claims.describe(v))
         self.assertEqual(claims.sentence(v.claim, [v]), "B is 0.500 to 2.00 times as fast.")
 
     def test_a_gpu_is_compared_with_a_host_that_the_sentence_names(self):
@@ -160,10 +180,82 @@ class Deciding(unittest.TestCase):
             self.assertIn("2.00 times as fast", text.replace("\n  ", " "))
             self.assertIn("m: holds at the one point", text.replace("\n  ", " "))
 
-    def test_a_list_is_a_ratio_for_each(self):
-        claim = self.claim(CLAIM.replace('over = {variant = "a"}', 'over = {variant = ["a", "c"]}'))
-        v = self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5), ("c", 2.0)), claim=claim)
-        self.assertEqual(sorted(p.ratio.value for p in v.points), [2.0, 4.0])
+    RIVALS = CLAIM.replace('over = {variant = "a"}', 'over = {variant = ["a", "c"]}')
+
+    def test_a_place_counts_where_all_strategies_beside_are_beaten(self):
+        for k, (time, verdict, told) in enumerate(((2.0, "holds", 2.0), (0.51, "cannot tell", 1.02), (0.25, "fails", 0.5))):
+            v = self.decided(self.run_of(f"r{k}", ("a", 1.0), ("b", 0.5), ("c", time)), claim=self.claim(self.RIVALS))
+            self.assertEqual((v.verdict, len(v.points), sorted(p.ratio.value for p in v.pairs)),
+                             (verdict, 1, sorted([2.0, time / 0.5])))
+            self.assertEqual((v.points[0].ratio.value, v.points[0].rivals), (told, 2))
+            self.assertIn(f"{1 + (k == 0)} of 2 pairs", claims.describe(v))
+            self.assertIn(f"B is {told:.2f} times" if told >= 1 else "B is 0.500 times", claims.sentence(v.claim, [v]))
+        time = self.RIVALS.replace('"speed"', '"time"').replace("above = 1.0", "below = 1.0")
+        v = self.decided(self.path / "r0", claim=self.claim(time))
+        self.assertEqual((v.verdict, v.points[0].ratio.value), ("holds", 0.5))
+
+    def test_a_range_is_judged_beside_the_strongest(self):
+        claim = self.claim(self.RIVALS.replace("above = 1.0", "above = 1.5\nbelow = 3.0"))
+        v = self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5), ("c", 9.0)), claim=claim)
+        self.assertEqual((v.verdict, [p.verdict for p in v.pairs]), ("holds", ["holds", "fails"]))
+
+    def test_a_place_with_fewer_rivals_than_asked_for_is_none(self):
+        run = self.run_of("r", ("a", 1.0), ("b", 0.5))
+        for least, n in ((1, 1), (2, 0)):
+            v = self.decided(run, claim=self.claim(self.RIVALS.replace("above", f"rivals = {least}\nabove")))
+            self.assertEqual((len(v.points), v.noisy), (n, 0))
+        with self.assertRaisesRegex(rows.Fault, "rivals: is of a claim with several"):
+            self.claim(CLAIM.replace("above", "rivals = 2\nabove"))
+
+    def test_points_left_out_as_noisy_are_said(self):
+        def run(name: str, loaded: str) -> pathlib.Path:
+            folder = self.run_of(name, ("a", 1.0), ("b", 0.5), ("c", 0.6))
+            text = (folder / "kernels.csv").read_text().splitlines()
+            (folder / "kernels.csv").write_text("\n".join(
+                line.removesuffix(",,ok") + ",loaded,ok" if f",{loaded}," in line else line for line in text) + "\n")
+            return folder
+
+        for loaded, ratios, said in (("a", [1.2], "m: holds at the one point (one process; 1 of 1 pairs)"),
+                                     ("c", [], "m: not measured, 1 left out as noisy"),
+                                     ("b", [], "m: not measured, 1 left out as noisy")):
+            v = self.decided(run(f"rivals-{loaded}", loaded), claim=self.claim(self.RIVALS))
+            self.assertEqual([round(p.ratio.value, 12) for p in v.points], ratios)  # a is weaker than c: it decides nothing
+            self.assertTrue(claims.describe(v).startswith(said), claims.describe(v))
+        v = self.decided(run("plain", "a"))
+        self.assertEqual((v.verdict, v.noisy), ("not measured", 1))
+        older = self.run_of("older", ("a", 1.0), ("b", 0.5))
+        self.assertEqual(self.decided(self.path / "plain", older).noisy, 0)
+
+    def test_what_is_counted_does_not_depend_on_noise(self):
+        claim = self.claim(CLAIM.replace('over = {variant = "a"}\n', "").replace('"speed"', '"bytes_work_per_node"'))
+        v = self.decided(self.run_of("r", ("b", 1.0), changes=(",2,,ok", ",2,wide,ok")), claim=claim)
+        self.assertEqual((len(v.points), v.noisy), (1, 0))
+        timed = self.claim(CLAIM.replace('over = {variant = "a"}\n', "").replace('"speed"', '"time"'))
+        self.assertEqual(len(self.decided(self.path / "r", claim=timed).points), 0)
+
+    def test_counts_of_an_expectation(self):
+        for k, (time, plain, expected) in enumerate((
+                (0.5, "holds at the one point", "expectation met at the one point"),
+                (1.0, "undecided at the one point", "expectation undecided at the one point"),
+                (2.0, "fails at the one point", "expectation not met at the one point"))):
+            run = self.run_of(f"r{k}", ("a", 1.0), ("b", time))
+            for more, said in (("", plain), ('expected = "yes"\n', expected),
+                               ('expected = "yes"\nmeans = "it is so"\n', plain)):
+                v = self.decided(run, claim=self.claim(CLAIM.replace("above", f"{more}above")))
+                self.assertEqual(claims.counts(v), said)
+                self.assertEqual("Holds where" in " ".join(documents.bullet(v.claim, [v], "")), "means" in more or not more)
+
+    def test_bounds_in_words(self):
+        for old, new, said in (("", "", "it is faster"), ("above = 1.0", "above = 2.5", "it is more than 2.5 times as fast"),
+                               ("above = 1.0", "below = 1.0", "it is slower"),
+                               ("above = 1.0", "above = 2.0\nbelow = 4.0", "it is 2 to 4 times as fast"),
+                               ('"speed"', '"energy"', "it takes more energy"), ('"speed"', '"flop"', "it has more"),
+                               ('"speed"', '"time"\nas = "percent"', "it is more than 1 %"),
+                               ("above = 1.0", 'above = 1.0\nmeans = "it wins"', "it wins")):
+            self.assertEqual(claims.bounds(self.claim(CLAIM.replace(old, new) if old else CLAIM)), said)
+        text = CLAIM.replace('over = {variant = "a"}\n', "").replace('"speed"', '"bytes_setup"')
+        self.assertEqual(claims.bounds(self.claim(text.replace("above = 1.0", "above = 5.1\nbelow = 6.3"))),
+                         "it is 5.1 to 6.3 MB")
 
     def test_unusual_rows_do_not_count(self):
         pair = (("a", 1.0), ("b", 0.5))
@@ -210,7 +302,7 @@ class Deciding(unittest.TestCase):
             claim = self.claim(text.replace("above = 1.0", f"above = {above}"))
             v = self.decided(self.run_of(f"r{above}", ("b", 1.0)), claim=claim)
             self.assertEqual(v.verdict, verdict)
-            self.assertIn("(1 point, counted); 0.400 B at", claims.describe(v))
+            self.assertIn("the one point (counted); 0.400 B at", claims.describe(v))
 
     def test_a_map_of_a_box(self):
         claim = self.claim(CLAIM.replace('over = {variant = "a"}\n', "").replace('"speed"', '"map_per_node"'))
@@ -279,8 +371,9 @@ class Deciding(unittest.TestCase):
         decided = [(claim, [self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5)), claim=claim)])]
         text = "before\n<!-- claims: c -->\nold 9.99\n<!-- end -->\nafter\n"
         new = documents.rewritten(pathlib.Path("docs/x.md"), text, decided)
-        self.assertIn("B is 2.00 times as fast. (m: holds at the one point; tested with Hex8, tangent products, "
-                      "boxes, 375 DoF; [rows](claims.md#is-b-faster))",
+        self.assertIn("B is 2.00 times as fast. Holds where it is faster. (m: holds at the one point; tested with Hex8, "
+                      "tangent products, "
+                      "boxes, 375 DoF; [rows](claims.md#c))",
                       " ".join(new.split()))
         self.assertNotIn("9.99", new)
         self.assertEqual(documents.rewritten(pathlib.Path("docs/x.md"), new, decided), new)
