@@ -426,6 +426,48 @@ class Reproducing(unittest.TestCase):
         self.assertEqual(code, 2)
         self.assertIn("broken", err)
 
+    def test_a_reader_takes_another_size_and_mesh(self):
+        mesh = self.build / "a part.msh"
+        mesh.write_text("")
+        known = {claim.name: claim for claim in read_claims()}
+        patch, order, ranks = (known[name] for name in ("patch_over_matrix", "order_of_elements", "two_gpus_large"))
+        for claim, dofs, path, flags in (
+                (patch, "3000000", "", ["--fe_dofs=3000000"]), (patch, "", "irregular", ["--fe_dofs=1000000", "--fe_mesh=irregular"]),
+                (order, "300000", "9x9x36", ["--fe_dofs=300000", "--fe_mesh=9x9x36"]),
+                (patch, "", str(mesh), ["--fe_dofs=1000000", f"--fe_mesh={mesh.resolve()}"])):
+            taken = reproduce.own_size(claim, dofs, path)
+            self.assertEqual(len(taken.reproduce), len(claim.reproduce))
+            for text in taken.reproduce:
+                command, _ = reproduce.command_of(text, self.build, self.build, 1)
+                self.assertEqual([word for word in command if word.startswith(("--fe_dofs", "--fe_mesh"))], flags)
+        self.assertEqual(reproduce.own_size(ranks, "9000000", "").reproduce[1],
+                         "scaling --backend cuda --ranks 2 --variants patch --dofs 9000000")
+        self.assertIs(reproduce.own_size(patch, "", ""), patch)
+        self.assertEqual(reproduce.sizes_of(reproduce.own_size(patch, "3000000", "irregular")),
+                         "dofs 3000000; mesh irregular")
+
+    def test_a_size_or_mesh_that_a_claim_has_not_is_one_line(self):
+        for words, part in ((("matrix_free_solve", "--dofs", "9000"), "its command `solves` takes no other size"),
+                            (("anderson_newton", "--mesh", "irregular"), "its command `bench` takes no other size"),
+                            (("patch_over_matrix", "--dofs", "3M"), "DOFS=3M: is no number"),
+                            (("patch_over_matrix", "--dofs", "9000"), "DOFS=9000: it is of >= 250000 degrees"),
+                            (("patch_over_matrix", "--mesh", "sphere"), "MESH=sphere: is not FILE.msh, irregular"),
+                            (("patch_over_matrix", "--mesh", "no.msh"), "MESH=no.msh: there is no such file"),
+                            (("four_gpus_small", "--dofs", "9000"), "it is of 250000 to 350000 degrees"),
+                            (("patch_over_matrix", "--mesh", "a.msh", "--dofs", "9"), "a file has its own size")):
+            code, out, err = self.program(*words)
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1), words)
+            self.assertIn(part, err)
+
+    def test_first_lines_say_size_and_mesh(self):
+        self.kernels("5e-6")
+        _, out, _ = self.program("host_matrix_tet4", "--dofs", "30000", "--mesh", "irregular")
+        self.assertIn("measured here: dofs 30000; mesh irregular; DOFS=N and MESH=FILE.msh", out.splitlines()[2])
+        self.assertIn("--fe_mesh=irregular", out)
+        (self.build / "solves").write_text("")
+        _, out, _ = self.program("matrix_free_solve")
+        self.assertIn("take no other size or mesh", out.splitlines()[2])
+
     def test_rows_that_were_disturbed_are_told(self):
         self.kernels("5e-6", "loaded")
         code, out, _ = self.program("host_matrix_tet4")
