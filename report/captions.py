@@ -6,6 +6,9 @@ from collections.abc import Iterable
 
 from report.model import BETWEEN, Run, Time
 
+# Of the condition `burst`: samples of all strategies of a point follow one another in random order, without a pause.
+IN_TURNS = "short samples, those of all strategies in turns"
+
 
 def where(runs: Iterable[Run]) -> str:
     commits = list(dict.fromkeys(run.marked for run in runs))

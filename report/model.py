@@ -238,7 +238,7 @@ class Model:
 
     @functools.cached_property
     def kernels(self) -> list[Point]:
-        """Short samples after a pause, of random operands: rows of others are points of their own."""
+        """Short samples in turns, of random operands: rows of others are points of their own."""
         return [p for p in self.of("kernels.csv")
                 if all(p.row[name] == rows.USUAL[name] for name in ("condition", "operand"))]
 
@@ -251,7 +251,7 @@ class Model:
         return found
 
     def sustained(self, p: Point) -> Point | None:
-        """The same as a point of short samples, without a pause for seconds, of the newest run that has it: another
+        """The same as a point of short samples in turns, by itself for seconds, of the newest run that has it: another
         condition, and mostly another run, so that no ratio is formed of the two."""
         return self._sustained.get((p.card, rows.anywhere(p.row, ("condition",))))
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from report import model as model_
-from report.captions import kind_of, where
+from report.captions import IN_TURNS, kind_of, where
 from report.model import Card, Model, Point, Time
 from report.panels import (COLOURED, COLOURS, INK, NARROW, PALE, SHORT, WIDE, Axis, Figure, Panel, add_names,
                            add_series, decades, figure, finished, luminance, size, style_of)
@@ -61,8 +61,8 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
         return None
     grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}." if others else ""
     return figure(f"{name}-{card.key}", f"{title} over size, {card.words}",
-                  f"{title} of one call on boxes over their size, {card.words}, all points plastic, in short samples "
-                  f"after a pause. {said}{grey} "
+                  f"{title} of one call on boxes over their size, {card.words}, all points plastic, in "
+                  f"{IN_TURNS}. {said}{grey} "
                   f"{kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height, left=1.0, right=2.25)
 
 
@@ -134,8 +134,8 @@ def winners_map(model: Model, card: Card) -> Figure | None:
     meanings = "; ".join(f"“{SHORT[s]}”: {STRATEGY[s]}" for s in in_order(
         shown | {b.fastest[0].strategy for b in best_of}) if s in SHORT and SHORT[s] != STRATEGY[s])
     return finished(f"winners-{card.key}", f"The fastest strategy, {card.words}",
-                  f"The fastest strategy at each mesh, size and operation, {card.words}, in short samples after a "
-                  "pause. In a coloured cell one strategy is the fastest; the number is the factor by which the next one is slower, in brackets "
+                  f"The fastest strategy at each mesh, size and operation, {card.words}, in {IN_TURNS}. "
+                  "In a coloured cell one strategy is the fastest; the number is the factor by which the next one is slower, in brackets "
                   f"where fewer than {COLOURS} strategies were compared. In a grey cell the intervals of those named "
                   f"overlap. {f'{fewest} to {most}' if fewest < most else most} strategies were compared. Decided are "
                   f"{decided} of {len(best_of)} cells. {meanings}. “{STRATEGY['hybrid']}” is left out, because it is "

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from report import model as model_
+from report.captions import IN_TURNS
 from report.model import Model, Point, interval
 from report.render.tables import Cell, Table, kinds
 from report.rows import USUAL, Row
@@ -376,7 +377,7 @@ def over_conditions(kernels: Kernels, scene: Scene) -> Table | None:
         wanted += [w for words, s in there.items()
                    for w in (Wanted(words, s, o), Wanted(f"{words} / burst", s, o, scene))]
     return compared(kernels, f"{scene.where}: burst and other conditions, {scene.unit}",
-                    "Burst: short samples after a pause, random operands. Sustained: one operation without a pause. "
+                    f"Burst: {IN_TURNS}, random operands. Sustained: one operation without a pause. "
                     "Cold: calls that find none of their data in a cache. Smooth: operands as in a solve. "
                     f"{kinds(p.time for s in others.values() for p in kernels.points(s))}.", wanted)
 

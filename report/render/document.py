@@ -172,9 +172,9 @@ METHOD = (
     "nodes, and between strategies at all nodes. It runs again from the same input to see whether the bits repeat. "
     "What fails has no time.",
     "**Times.** A sample is the mean of a batch of calls, on a GPU by events on its stream. Samples of all "
-    "strategies of a point are taken in turns. A process gives the median of its samples. These are short samples after "
-    "a pause, unless a table or figure says *sustained*: the same operation for ten seconds without a pause, at the "
-    "clock that the card's power then allows.",
+    "strategies of a point are taken in turns. A process gives the median of its samples. These are short samples with "
+    "milliseconds between them, so that a card may be at its power limit, unless a table or figure says *sustained*: "
+    "one operation for ten seconds without a pause, at the clock that the card's power then allows.",
     "**Intervals.** The unit is the process: of several, the value is the geometric mean of their medians, with an "
     "interval of Student's t on logarithms (`report/statistics.py`, where its coverage is measured). Of one process "
     "there is only the interval of its samples, by order statistics; tables and captions say so. Two strategies "

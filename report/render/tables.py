@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 
 from report import model as model_, sources
-from report.captions import where
+from report.captions import IN_TURNS, where
 from report.model import NOISY, ONE_PROCESS, Card, Model, Point, interval
 from report.places import LEAST_DOF, Place, Winner, one, places, ranked, winners
 from report.rows import LEAST_PROCESSES
@@ -139,7 +139,7 @@ ANSWER = ["card", "element", "mesh", "operation", "fastest", "DoF", "10⁹ DoF/s
           *WITHOUT_PAUSE, "of"]
 SAID = ("The fastest strategy, or those whose intervals overlap (=); its throughput in 10⁹ degrees of freedom per "
         "second; how much slower the next one is; how much slower the fastest product with an assembled matrix is, "
-        "assembly not counted; and of how many strategies. All points plastic, doubles; short samples after a pause.")
+        "assembly not counted; and of how many strategies. All points plastic, doubles; " + IN_TURNS + ".")
 SAID_SUSTAINED = (" *Sustained*: the same strategy, and the same matrix over it, where both worked for ten seconds "
                   "without a pause, at the clock that the card's power allows; empty: not measured so.")
 
