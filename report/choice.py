@@ -47,7 +47,7 @@ def solved(machine: str, backend: str, element: str) -> tuple[str, str, str]:
     own, matrix = at["patch"], min((at[name] for name in MATRICES if name in at), key=lambda w: w.solve.time.value)
     r = model_.ratio(matrix.solve, own.solve)
     return (f"{interval(r.value, r.low, r.high)}{'~' if r.noisy else ''}, {count(place[5])}",
-            digits(matrix.total / own.total), f"`{min(at, key=lambda s: at[s].total)}`")
+            f"{digits(matrix.total / own.total)}, {count(place[5])}", f"`{min(at, key=lambda s: at[s].total)}`")
 
 
 def table(known: Known) -> list[str]:

@@ -84,24 +84,24 @@ def bounds(claim: Claim) -> str:
     return f"it {verb} {less}" if below == 1 and less else f"it {verb} less than {below:g} {unit}"
 
 
+EXPECTATION = {HOLDS: "expectation met", FAILS: "expectation not met", UNSURE: UNSURE, MISSING: MISSING}
+
+
 def counts(v: Verdict) -> str:
     """At how many points a claim holds, fails or is undecided, and how many are left out; of one whose bounds are an
     expectation, at how many that is met."""
+    told = {HOLDS: "holds at", FAILS: "fails at", UNSURE: "undecided at"}
     if v.claim.judges_expectation:
-        begin, told = "expectation ", {HOLDS: "met at", FAILS: "not met at", UNSURE: "undecided at"}
-    else:
-        begin, told = "", {HOLDS: "holds at", FAILS: "fails at", UNSURE: "undecided at"}
+        told = {HOLDS: "met at", FAILS: "not met at", UNSURE: "undecided at"}
     n, there = len(v.points), [word for word in told if v.count(word)]
     if n == 0:
         said = MISSING
     elif n == 1:
-        said = f"{begin}{told[there[0]]} the one point"
-    elif there == [FAILS] and begin:
-        said = f"{begin}met at none of {n} points"
-    elif len(there) == 1:
-        said = f"{begin}{told[there[0]]} all {n} points"
+        said = f"{told[there[0]]} the one point"
+    elif there == [HOLDS]:
+        said = f"{told[HOLDS]} all {n} points"
     else:
-        said = begin + ", ".join(f"{told[word]} {v.count(word)}" for word in there) + f" of {n} points"
+        said = ", ".join(f"{told[word]} {v.count(word)}" for word in there) + f" of {n} points"
     return said + (f", {v.noisy} {'more ' if n else ''}left out as noisy" if v.noisy else "")
 
 
@@ -114,7 +114,8 @@ def describe(v: Verdict) -> str:
     if QUANTITIES[v.claim.quantity].counted:
         processes = "counted"
     pairs = f"; {sum(p.verdict == HOLDS for p in v.pairs)} of {len(v.pairs)} pairs" if v.claim.has_rivals else ""
-    return (f"{v.machine}: {counts(v)} ({processes}{pairs}); "
+    what = "expectation " if v.claim.judges_expectation else ""
+    return (f"{v.machine}: {what}{counts(v)} ({processes}{pairs}); "
             f"{digits(v.claim.shown(worst.ratio.value))} {v.claim.unit} at {place(worst)}")
 
 

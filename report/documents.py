@@ -10,6 +10,7 @@
     <!-- predicted solves -->       whole solves there, with products in doubles and in floats
     <!-- figure: NAME -->           a figure of the report with its caption
     <!-- work -->                   modelled bytes and counted flop
+    <!-- set-ups -->                who takes least with set-ups, what repays them
     <!-- solved: FILE... -->        results of `solve` below results/
     <!-- contact: BACKEND -->       what the pass over nodes in contact costs
     <!-- validation -->             errors against the reference results
@@ -36,7 +37,7 @@ from runner import readers
 
 PAGE = pathlib.Path("docs/claims.md")
 BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|strategies|predictions|predicted solves|"
-                   r"figure|picture|work|solved|validation|contact)"
+                   r"figure|picture|work|set-ups|solved|validation|contact)"
                    r"(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
 
@@ -87,7 +88,8 @@ def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str, brief: bool = Fal
     page = PAGE if not up else PAGE.name  # all documents but the README stand beside it
     link = f"[rows]({page}#{claim.name})"
     judged = f" Expected: {claim.expected}." if claim.expected else ""
-    judged += "" if claim.judges_expectation else f" Holds where {claims.bounds(claim)}."
+    if not claim.judges_expectation and (claim.means or {claim.above, claim.below} != {None, 1.0}):
+        judged += f" Holds where {claims.bounds(claim)}."
     sentence = f"- **{claim.asks}** {claims.sentence(claim, verdicts)}{judged}"
     return wrap(f"{sentence} ({said or MISSING}{old}; {link})", "  ")
 

@@ -10,10 +10,11 @@ from report import contact as contact_, model as model_, rows, sources
 from report.figures import every_figure
 from report.model import ROOT, Card, Model, Point
 from report.panels import Figure
-from report.render.tables import fullest
+from report.render.tables import fullest, listed
 from report.rows import Fault
-from report.set_ups import break_even
+from report.set_ups import Strategies, break_even, by_strategy, fastest_without
 from report.text import count, digits, table, wrap
+from report.wholes import solves_of, wholes
 from report.words import ELEMENT, OPERATION
 
 RESULTS = ROOT / "results"
@@ -124,19 +125,41 @@ def validation(_: str, up: str) -> list[str]:
         [[problem, f"`{mesh}`"] + [f"{e:.1e}" for e in worst] for (problem, mesh), worst in errors.items()], 2)
 
 
+def set_ups(_: str, up: str) -> list[str]:
+    """Who takes least with set-ups, and after how many products with tangents patch has repaid its own."""
+    least = [min(at, key=lambda s: at[s].total) for place, some in solves_of(model()).items()
+             if place[0].backend == "cuda" and "patch" in (at := wholes(some))]
+    if not least:
+        raise Fault("<!-- set-ups -->: no run has whole solves on a GPU that compare strategies")
+    order = sorted(set(least) | {"patch"}, key=lambda s: -least.count(s))
+    said = (f"Of {len(least)} whole solves on GPUs that compare strategies, with set-ups counted, least time is taken by "
+            + listed(f"`{s}` in {least.count(s)}" for s in order))
+    repaid = []
+    for element in ("hex8", "tet4"):
+        on = []
+        for card in (card for card in model().cards if card.backend == "cuda"):
+            at = by_strategy(fullest(model(), card, element))
+            rival = fastest_without(at, "jacvec")
+            n = break_even(at["patch"], at[rival], "jacvec") if rival and "patch" in at else None
+            if n is not None:
+                on.append(f"{n} ({card.short}, {count(at['patch']['jacvec'].n_dof)} DoF, beside `{rival}`)")
+        repaid += [f"{listed(on)} of {ELEMENT[element]}"] if on else []
+    page = f"{up}results/report/report.md"
+    return wrap(f"{said} ([solves]({page}#which-strategy-solves-in-the-least-time)). Products with tangents that repay the "
+                f"set-up of `patch` beside the fastest strategy without one: {'; '.join(repaid) or 'not measured'} "
+                f"([all]({page}#products-that-repay-a-set-up)).")
+
+
 MEASURED = ("residual", "jacvec_elastic", "jacvec", "jacvec_full", "diagonal", "material")
 
 
 def strategy(names: list[str]) -> list[str]:
     """What strategies reach on each card: the run and box with most strategies (report/render/tables.py). What they
     reach without a pause is of the run whose commit stands beside it; the columns are there where a row is."""
-    places: list[tuple[Card, str, dict[str, dict[str, Point]]]] = []
+    places: list[tuple[Card, str, Strategies]] = []
     for card in model().cards:
         for element in ("hex8", "tet4"):
-            at: dict[str, dict[str, Point]] = {}
-            for p in fullest(model(), card, element):
-                at.setdefault(p.strategy, {})[p.operation] = p
-            places.append((card, element, at))
+            places.append((card, element, by_strategy(fullest(model(), card, element))))
     sustained = [o for o in MEASURED if any(o in at.get(name, {}) and model().sustained(at[name][o])
                                             for _, _, at in places for name in names)]
     lines = []
@@ -151,12 +174,12 @@ def strategy(names: list[str]) -> list[str]:
                 q = model().sustained(own[o]) if o in own else None
                 cells.append(f"{rate(q)}, {marked(q.run.commit, q.kind, name, card.backend)}" if q else "")
             repaid = [break_even(own, at.get("element_atomic", {}), o) for o in ("jacvec_elastic", "jacvec")]
-            lines.append([card.short, ELEMENT[element], count(p.n_dof)] + ([f"`{name}`"] if len(names) > 1 else [])
+            lines.append([card.short, ELEMENT[element], count(p.n_dof), str(p.time.processes)] + ([f"`{name}`"] if len(names) > 1 else [])
                          + cells + [f"{p.bytes_work / p.n_dof:.0f}" if p.bytes_work is not None else "",
                                     digits(p.set_up * 1e3) if p.set_up is not None else "",
                                     *("" if n is None else str(n) for n in repaid),
                                     marked(p.run.commit, p.kind, name, card.backend)])
-    head = ["on", "element", "DoF"] + (["strategy"] if len(names) > 1 else [])
+    head = ["on", "element", "DoF", "processes"] + (["strategy"] if len(names) > 1 else [])
     return table(head + [f"`{o}`" for o in MEASURED] + [f"`{o}`, sustained" for o in sustained] +
                  ["own B/DoF", "set-up, ms", "break-even, elastic", "tangents", "commit"], lines, len(head))
 
@@ -189,4 +212,5 @@ def profile(kernels: tuple[str, ...]) -> list[str]:
     return ["", *table(head, lines, 2)]
 
 
-KINDS = {"figure": figure, "picture": picture, "work": work, "solved": solved, "validation": validation, "contact": contact}
+KINDS = {"figure": figure, "picture": picture, "work": work, "solved": solved, "validation": validation, "contact": contact,
+         "set-ups": set_ups}

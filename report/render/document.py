@@ -12,7 +12,7 @@ from report import sources
 from report.model import LEAST_PROCESSES, NOISY, Model, interval
 from report.panels import Figure
 from report.places import ranked
-from report.render.tables import (GIGA, Cell, Table, answers, answers_table, choice_table, fullest, listed,
+from report.render.tables import (GIGA, Cell, Table, answers, answers_table, break_even_table, choice_table, fullest, listed,
                                   machines_table, processes_table, repeated_table, runs_table, scaling_table,
                                   solve_choice_table, solves_table, strategies_table)
 from report.text import count, digits
@@ -261,7 +261,7 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
         Section("method", "Method", [Words(text) for text in METHOD]),
         Section("products", "Products and residuals",
                 of(*shown("throughput", "time", "irregular", "plastic", "conditions", "roofline"), *tables)),
-        Section("wholes", "Whole solves", shown("solves", "breakdown", "break-even")),
+        Section("wholes", "Whole solves", of(*shown("solves", "breakdown", "break-even"), break_even_table(model))),
         Section("several", "Several GPUs, hosts, precision, reproducibility, energy",
                 shown("scaling", "host", "precision", "reproducible", "energy")),
         Section("studies", "Anderson acceleration and orthogonality", shown("anderson", "orthogonality")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 
-from report import model as model_, sources
+from report import model as model_, set_ups, sources
 from report.captions import IN_TURNS, where
 from report.model import NOISY, ONE_PROCESS, Card, Model, Point, interval
 from report.places import LEAST_DOF, Place, Winner, one, places, ranked, winners
@@ -13,7 +13,7 @@ from report.rows import LEAST_PROCESSES
 from report.scaling_figures import speeds
 from report.text import count, digits, seconds
 from report.wholes import solves_of, wholes
-from report.words import ELEMENT, MATRIX, OPERATION, PRECONDITION, PRODUCTS, STRATEGY, problem_words
+from report.words import CHOOSES, ELEMENT, MATRIX, NOT_A_STRATEGY, OPERATION, PRECONDITION, PRODUCTS, STRATEGY, problem_words
 
 GIGA = 1e-9
 
@@ -92,7 +92,9 @@ def strategies_table(model: Model, card: Card, element: str) -> Table | None:
     run = some[0].run
     said = (f" *Sustained*: ten seconds without a pause, {where(q.run for q in held.values())}; empty: not "
             "measured so.") if held else ""
-    return Table(f"strategies-{card.key}-{element}", f"{ELEMENT[element]}, {card.words}",
+    processes = listed(sorted({p.time.kind for p in some}))
+    return Table(f"strategies-{card.key}-{element}",
+                 f"{ELEMENT[element]}, {card.words}, {count(some[0].n_dof)} degrees of freedom, {processes}",
                  f"Throughput in {unit} degrees of freedom per second: value (interval), {card.words}, "
                  f"{ELEMENT[element]}, box of {count(some[0].n_dof)} degrees of freedom, all points plastic, doubles. "
                  f"{kinds(p.time for p in some)}. {where([run]).capitalize()} of {run.day}.{said}",
@@ -223,6 +225,32 @@ def answers_table(model: Model) -> Table | None:
     return answers_as("all-places", "The fastest strategy at each place", entries,
                       "Further: how many processes measured, and the commit. ~: an interval so wide that it decides "
                       "nothing.", ["processes", "commit"], behind)
+
+
+def break_even_table(model: Model) -> Table | None:
+    """At the boxes of the tables of strategies: products that repay a set-up, beside strategies without one."""
+    beside, operations = ("element_atomic", "element_team"), ("jacvec_elastic", "jacvec")
+    rows, runs = [], []
+    for card in model.cards:
+        for element in ("hex8", "tet4"):
+            some = [p for p in fullest(model, card, element) if p.n_dof >= LEAST_DOF]
+            at = set_ups.by_strategy(some)
+            for strategy in ranked(some):
+                p = at[strategy].get("jacvec")
+                if strategy in set_ups.WITHOUT + NOT_A_STRATEGY + CHOOSES or p is None or p.set_up is None:
+                    continue
+                repaid = [set_ups.break_even(at[strategy], at.get(s, {}), o) for s in beside for o in operations]
+                runs.append(p.run)
+                rows.append([Cell(card.short), Cell(ELEMENT[element]), Cell(STRATEGY[strategy]), size(p.n_dof),
+                             milli(p.set_up), *(Cell("") if n is None else Cell(str(n), n) for n in repaid)])
+    if not any(cell.text for row in rows for cell in row[5:]):
+        return None
+    return Table("break-even", "Products that repay a set-up",
+                 "After how many products a strategy has taken no longer than one without a set-up, its own included, at "
+                 "the boxes of the tables of strategies; of matrices with one assembly. Empty: never, or not measured. "
+                 f"Set-ups in ms, the median over processes; {where(runs)}.",
+                 ["card", "element", "strategy", "DoF", "set-up"] +
+                 [f"{OPERATION[o]}s beside {STRATEGY[s]}" for s in beside for o in operations], rows, words=3)
 
 
 def solves_table(model: Model) -> Table | None:

@@ -235,15 +235,31 @@ class Deciding(unittest.TestCase):
 
     def test_counts_of_an_expectation(self):
         for k, (time, plain, expected) in enumerate((
-                (0.5, "holds at the one point", "expectation met at the one point"),
-                (1.0, "undecided at the one point", "expectation undecided at the one point"),
-                (2.0, "fails at the one point", "expectation not met at the one point"))):
+                (0.5, "holds at the one point", "met at the one point"),
+                (1.0, "undecided at the one point", "undecided at the one point"),
+                (2.0, "fails at the one point", "not met at the one point"))):
             run = self.run_of(f"r{k}", ("a", 1.0), ("b", time))
             for more, said in (("", plain), ('expected = "yes"\n', expected),
                                ('expected = "yes"\nmeans = "it is so"\n', plain)):
                 v = self.decided(run, claim=self.claim(CLAIM.replace("above", f"{more}above")))
                 self.assertEqual(claims.counts(v), said)
-                self.assertEqual("Holds where" in " ".join(documents.bullet(v.claim, [v], "")), "means" in more or not more)
+                self.assertEqual("Holds where" in " ".join(documents.bullet(v.claim, [v], "")), "means" in more)
+                self.assertEqual(f"expectation {said}" in claims.describe(v), "expected" in more and "means" not in more)
+
+    def test_counts_stand_together(self):
+        run = self.run_of("r", ("a", 1.0), ("b", 0.5))
+        with open(run / "kernels.csv", "a") as file:
+            for element, time in (("tet4", 2.0), ("tet4_p4", 2.0), ("hex8_naive", 1.0)):
+                file.writelines(ROW.replace(",patch,", f",{v},").replace("1e-5,9e-6", f"{t},9e-6").replace("hex8", element)
+                                + "\n" for v, t in (("a", 1.0), ("b", time)))
+        for more, said in (("", "holds at 1, fails at 2, undecided at 1 of 4 points"),
+                           ('expected = "yes"\n', "met at 1, not met at 2, undecided at 1 of 4 points")):
+            v = self.decided(run, claim=self.claim(CLAIM.replace("above", f"{more}above")))
+            self.assertEqual(claims.counts(v), said)
+        far = self.claim(CLAIM.replace("above = 1.0", "above = 9.0"))
+        self.assertEqual(claims.counts(self.decided(run, claim=far)), "fails at 4 of 4 points")
+        near = self.claim(CLAIM.replace("above = 1.0", "above = 0.1"))
+        self.assertEqual(claims.counts(self.decided(run, claim=near)), "holds at all 4 points")
 
     def test_bounds_in_words(self):
         for old, new, said in (("", "", "it is faster"), ("above = 1.0", "above = 2.5", "it is more than 2.5 times as fast"),
@@ -371,8 +387,7 @@ class Deciding(unittest.TestCase):
         decided = [(claim, [self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5)), claim=claim)])]
         text = "before\n<!-- claims: c -->\nold 9.99\n<!-- end -->\nafter\n"
         new = documents.rewritten(pathlib.Path("docs/x.md"), text, decided)
-        self.assertIn("B is 2.00 times as fast. Holds where it is faster. (m: holds at the one point; tested with Hex8, "
-                      "tangent products, "
+        self.assertIn("B is 2.00 times as fast. (m: holds at the one point; tested with Hex8, tangent products, "
                       "boxes, 375 DoF; [rows](claims.md#c))",
                       " ".join(new.split()))
         self.assertNotIn("9.99", new)
