@@ -46,7 +46,8 @@ def scope(verdicts: Sequence[Verdict]) -> str:
     kinds = {kind_of_mesh(str(w["case"])) for w in places if w.get("case")}
     meshes = [words for kind, words in MESHES.items() if kind in kinds]
     sizes = sorted(int(w["n_dof"]) for w in places if w.get("n_dof"))
-    parts = [" and ".join(told("element")), ", ".join(told("operation")), ", ".join(meshes),
+    operations = ", ".join(told("operation")).replace("tangent products, elastic products", "tangent and elastic products")
+    parts = [" and ".join(told("element")), operations, ", ".join(meshes),
              ", ".join(sorted({str(w["problem"]) for w in places if w.get("problem")}))]
     if sizes:
         ends = [count(n) for n in (sizes[0], sizes[-1])]

@@ -132,8 +132,8 @@ def set_ups(_: str, up: str) -> list[str]:
     if not least:
         raise Fault("<!-- set-ups -->: no run has whole solves on a GPU that compare strategies")
     order = sorted(set(least) | {"patch"}, key=lambda s: -least.count(s))
-    said = (f"Of {len(least)} whole solves on GPUs that compare strategies, with set-ups counted, least time is taken by "
-            + listed(f"`{s}` in {least.count(s)}" for s in order))
+    first, *others = (f"`{s}` {'takes least ' * (s == order[0])}in {least.count(s)}" for s in order)
+    said = f"Of {len(least)} whole solves on GPUs that compare strategies, set-ups counted, {listed([first, *others])}"
     repaid = []
     for element in ("hex8", "tet4"):
         on = []
@@ -142,12 +142,12 @@ def set_ups(_: str, up: str) -> list[str]:
             rival = fastest_without(at, "jacvec")
             n = break_even(at["patch"], at[rival], "jacvec") if rival and "patch" in at else None
             if n is not None:
-                on.append(f"{n} ({card.short}, {count(at['patch']['jacvec'].n_dof)} DoF, beside `{rival}`)")
-        repaid += [f"{listed(on)} of {ELEMENT[element]}"] if on else []
-    page = f"{up}results/report/report.md"
-    return wrap(f"{said} ([solves]({page}#which-strategy-solves-in-the-least-time)). Products with tangents that repay the "
-                f"set-up of `patch` beside the fastest strategy without one: {'; '.join(repaid) or 'not measured'} "
-                f"([all]({page}#products-that-repay-a-set-up)).")
+                on.append((str(rival), f"{n} ({card.short}, {count(at['patch']['jacvec'].n_dof)} DoF)"))
+        for rival in dict.fromkeys(rival for rival, _ in on):
+            repaid.append(f"{ELEMENT[element]} against `{rival}` {listed(text for other, text in on if other == rival)}")
+    page = f"{up}results/report/report.md#set-ups-repaid"
+    return wrap(f"{said}. Products with tangents that repay `patch`'s set-up, against the fastest strategy without one: "
+                f"{'; '.join(repaid) or 'not measured'} ([all]({page})).")
 
 
 MEASURED = ("residual", "jacvec_elastic", "jacvec", "jacvec_full", "diagonal", "material")

@@ -245,7 +245,7 @@ def break_even_table(model: Model) -> Table | None:
                              milli(p.set_up), *(Cell("") if n is None else Cell(str(n), n) for n in repaid)])
     if not any(cell.text for row in rows for cell in row[5:]):
         return None
-    return Table("break-even", "Products that repay a set-up",
+    return Table("break-even", "Set-ups repaid",
                  "After how many products a strategy has taken no longer than one without a set-up, its own included, at "
                  "the boxes of the tables of strategies; of matrices with one assembly. Empty: never, or not measured. "
                  f"Set-ups in ms, the median over processes; {where(runs)}.",
