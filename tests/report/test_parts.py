@@ -1,12 +1,14 @@
 """Parts of documents that rows decide, and that README and pages name every strategy."""
 
+import math
 import pathlib
 import re
 import tempfile
 import unittest
 from unittest import mock
 
-from report import documents, model, parts, set_ups, sources
+from report import choice, documents, model, parts, set_ups, sources
+from report.render import tables
 from report.rows import Fault
 from tests.report import small
 
@@ -32,7 +34,8 @@ class Rows(unittest.TestCase):
         text = "\n".join(parts.strategy(["patch"]))
         self.assertIn("| `residual` |", text)
         # of plenty: n 1e-10 seconds an operation, so ten billion degrees of freedom a second
-        self.assertRegex(text, r"Hex8 \| 6\.44 M \| 10\.0 \(9\.90–10\.1\)")
+        self.assertRegex(text, r"Hex8 \| 6\.44 M \| 1 \| 10\.0 \(9\.90–10\.1\)")
+        self.assertIn("| DoF | processes |", text)
         self.assertNotIn("`strategy`", text)
         self.assertEqual(parts.strategy(["dof_csr"])[2:], [])
 
@@ -45,6 +48,36 @@ class Rows(unittest.TestCase):
         self.assertEqual(line[head.index("`jacvec`, sustained")], "8.00 (7.92–8.08), c2")
         self.assertEqual(line[head.index("`jacvec`")], "10.0 (9.90–10.1)")
         self.assertNotIn("`jacvec_elastic`, sustained", head)
+
+    def with_set_ups(self) -> list[dict]:
+        """Half a second for patch, nothing for others; on Tet4 element_team takes one and a half times patch's time."""
+        lines = [line | {"setup_s": 0.5 if line["variant"] == "patch" else 0.0} for line in small.plenty()]
+        return lines + [line | {"variant": "element_team", "setup_s": 0.0, "median_s": 1.5 * line["median_s"]}
+                        for line in lines if line["variant"] == "patch" and line["element"] == "tet4"
+                        and "krylov" not in line]
+
+    def test_set_ups_are_told_with_numbers(self):
+        self.use(c1=self.with_set_ups())
+        text = " ".join(parts.set_ups("", "../"))
+        self.assertIn("Of 1 whole solves on GPUs that compare strategies, set-ups counted, `element_atomic` takes least in 1 "
+                      "and `patch` in 0.", text)
+        n = small.SIZES[-1][1]
+        hex8, tet4 = (math.ceil(0.5 / (slower * n * 1e-10)) for slower in (1.0, 0.5))
+        self.assertIn(f"Hex8 against `element_atomic` {hex8} (H200, 6.44 M DoF); Tet4 against `element_team` {tet4} (H200, "
+                      "6.44 M DoF)", text)
+        self.assertIn("(../results/report/report.md#set-ups-repaid)", text)
+        table = tables.break_even_table(parts.model())
+        self.assertEqual(table.title, "Set-ups repaid")
+        lines = [[cell.text for cell in row] for row in table.rows]
+        head = table.columns.index("tangent products beside team per element")
+        self.assertEqual([(line[1], line[head - 2], line[head]) for line in lines if line[2] == "patch"],
+                         [("Hex8", str(hex8), ""), ("Tet4", str(hex8), str(tet4))])
+
+    def test_solves_of_the_choice_say_their_size(self):
+        self.use(c1=self.with_set_ups())
+        solve, with_set_ups, least = choice.solved("m", "cuda", "hex8")
+        self.assertTrue(solve.endswith(", 311 K") and with_set_ups.endswith(", 311 K"), (solve, with_set_ups))
+        self.assertEqual(least, "`element_atomic`")
 
     def test_a_part_is_written_and_found_to_be_right(self):
         self.use(c1=small.plenty())

@@ -212,6 +212,9 @@ class Rendered(unittest.TestCase):
     def test_solves(self):
         self.assertEqual(self.rows("all-solves")[1][7:13], ["20.0", "10.0", "50.0 (47.5–52.5)", "", "10", "100"])
 
+    def test_heads_of_tables_of_strategies_say_size_and_processes(self):
+        self.assertIn("### Hex8, NVIDIA H200, 6.44 M degrees of freedom, one process\n", self.text["report.md"])
+
     def test_one_process_is_said(self):
         self.assertIn("none were measured by at least 3 processes", self.text["report.md"])
         self.assertEqual(self.rows("processes")[1], ["NVIDIA H200", "kernels", "120", "120", "0", "0"])
