@@ -64,12 +64,12 @@ def listed(words: Iterable[str]) -> str:
     return ", ".join(items[:-1]) + " and " + items[-1] if len(items) > 1 else "".join(items)
 
 
-def fullest(model: Model, card: Card, element: str) -> list[Point]:
-    """Of a card and an element: the points of the run and box with most operations of strategies; of equals the largest
-    box, then the newest run. Boxes below 50 K degrees of freedom only where there are no others."""
+def fullest(model: Model, card: Card, element: str, irregular: bool = False) -> list[Point]:
+    """Of a card and an element: the points of the run and box (or irregular mesh) with most operations of strategies; of
+    equals the largest mesh, then the newest run. Those below 50 K degrees of freedom only where there are no others."""
     by: dict[tuple[model_.Run, int], list[Point]] = {}
     for p in model.kernels:
-        if p.card == card and p.element == element and p.plain and p.mesh.cube:
+        if p.card == card and p.element == element and p.plain and (p.mesh.words == "irregular" if irregular else p.mesh.cube):
             by.setdefault((p.run, p.n_dof), []).append(p)
     return max(by.values(), key=lambda ps: (
         ps[0].n_dof >= 50_000, len({(p.strategy, p.operation) for p in ps if p.operation in OPERATION}), ps[0].n_dof),
@@ -201,7 +201,7 @@ def choice_table(model: Model) -> Table | None:
     return answers_as("choice", "Which strategy is the fastest", entries,
                       f"{kinds(p.time for e in entries for p in e.won.fastest)}. Boxes and irregular meshes of at least "
                       f"{count(LEAST_DOF)} degrees of freedom, three strategies or more. The appendix has all "
-                      "places.")
+                      f"places. {where(e.won.run for e in entries).capitalize()}.")
 
 
 def repeated_table(model: Model) -> Table | None:
@@ -388,8 +388,9 @@ def solve_choice_table(model: Model) -> Table | None:
     """Of each place of solves_of: who takes least, without and with set-up."""
     cards = {card: i for i, card in enumerate(model.cards)}
     found = sorted(solves_of(model).items(), key=lambda e: (cards.get(e[0][0], len(cards)), *e[0][1:3]))
-    rows = []
+    rows, runs = [], []
     for (card, case, element, _, precondition, n), some in found:
+        runs.append(some[0].run)
         at = wholes(some)
         cells = []
         for seconds_of in (lambda w: w.solve.time.value, lambda w: w.total):
@@ -412,6 +413,6 @@ def solve_choice_table(model: Model) -> Table | None:
         "assembled matrix takes (own kernel, 3×3 blocks); then the same with the set-ups of mesh, strategy and "
         "preconditioner; of how many strategies. *Fixed iterations*: 20 Newton iterations of 30 GMRES iterations each; "
         "*load steps*: to convergence. Medians of one run each, set-ups timed once (see limits); intervals are in the "
-        "appendix.",
+        f"appendix. {kinds(p.time for _, some in found for p in some).partition(':')[0]}; {where(runs)}.",
         ["card", "problem", "preconditioner", "DoF", "least", "matrix / it", "least, set-up", "matrix / it, set-up", "of"],
         rows, words=3)
