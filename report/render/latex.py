@@ -57,9 +57,10 @@ def layout(table: Table) -> Layout:
 
     on_its_side = len(table.columns) > UPRIGHT
     if on_its_side or not fitted(TEXT_WIDTH, *SIZES[0][1:])[1]:
-        paper = for_paper(table)
+        paper = for_paper(table, TEXT_WIDTH * 2.54 / 72.27)
         if paper.place != "sidewaystable":
-            return Layout(f"\\fontsize{{8}}{{9.5}}\\selectfont\\setlength{{\\tabcolsep}}{{{GAP / 2:g}pt}}", paper.columns,
+            return Layout(f"\\fontsize{{8}}{{9.5}}\\selectfont\\setlength{{\\tabcolsep}}{{{GAP / 2:g}pt}}\\renewcommand{{\\arraystretch}}{{1.3}}",
+                          paper.columns,
                           paper.head, paper.rows, False, f" {ENDS}")
     for size, letter, gap in SIZES:
         widths, fits = fitted(TEXT_HEIGHT if on_its_side else TEXT_WIDTH, letter, gap)
@@ -124,8 +125,8 @@ def broken(text: str, width: int) -> list[str]:
     return lines
 
 
-def for_paper(table: Table) -> Paper:
-    """In the narrowest place that holds it: heads are broken to the width of their columns, columns of words wrap."""
+def for_paper(table: Table, page: float = PLACES[1][1]) -> Paper:
+    """In the narrowest place that holds it, on a page of so many cm: heads are broken to the width of their columns, columns of words wrap."""
     rows = [[shortened(cell.text) for cell in row] for row in table.rows]
     columns = range(len(table.columns))
     words = [max(map(len, head.split(" ")), default=0) for head in table.columns]
@@ -133,7 +134,7 @@ def for_paper(table: Table) -> Paper:
     lengths = [[words[i]] + [len(row[i]) for row in seen] for i in columns]
     least = [max(4, words[i], *(len(w) for row in seen for w in row[i].split(" "))) for i in columns]
     wrapping = [i for i in columns if i < table.words or any(", " in row[i] for row in rows)]
-    for place, cm in PLACES:
+    for place, cm in (PLACES[0], (PLACES[1][0], page), PLACES[2]):
         room = int((cm * 72.27 / 2.54 - GAP * len(lengths)) / LETTER)
         widths = narrowed(lengths, least, wrapping, room)
         if sum(widths) <= room:
