@@ -182,5 +182,24 @@ class Documents(unittest.TestCase):
                          ["23.7 GDoF/s", "4 ms", "1.2 times"])
 
 
+    def test_documents_with_typed_numbers_are_named(self):
+        """Those that results/README.md does not name have none; those with times of runs tell their commits."""
+        measured = re.compile(r"\d[\d.,]*[  ]?(?:[GM]DoF/s|ms|µs|nJ|MHz|GB/s|GFLOP/s|MB|GB|s)(?![\w³])")
+        page = (model.ROOT / "results/README.md").read_text().partition("## Generated text\n")[2]
+        typed = set(re.findall(r"[\w-]+\.md", page.partition("are typed:")[2].partition("`HISTORY.md`")[0]))
+        self.assertGreater(len(typed), 5)
+        for name in ("findings.md", "ranks.md", "predictions.md", "strategies.md", "design.md"):
+            text = (model.ROOT / "docs" / name).read_text()
+            text = re.sub(r"<!-- [\w -]+(?:: [^>]+)? -->.*?<!-- end -->|```.*?```|`[^`]*`", "", text, flags=re.DOTALL)
+            with self.subTest(name):
+                self.assertNotIn(name, typed)
+                self.assertEqual([m[0] for m in measured.finditer(text) if m[0] not in ("30 s", "60 s")], [])
+        for name, commits in (("contact.md", ("5ccde20", "4c39644", "e554ee4")),
+                              ("method.md", ("75f760f", "616e4bc", "79530f0", "e3aa870", "e7b462d"))):
+            text = (model.ROOT / "docs" / name).read_text()
+            self.assertIn(name, typed)
+            self.assertEqual([c for c in commits if c not in text], [])
+
+
 if __name__ == "__main__":
     unittest.main()
