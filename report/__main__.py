@@ -32,8 +32,8 @@ def claims_of(results: pathlib.Path) -> list[dict[str, str]]:
         return []
     told = []
     for claim, verdicts in decide_all(read_claims()):
-        told_as = list(dict.fromkeys(v.verdict for v in verdicts)) or [MISSING]
-        commits = sorted({commit for v in verdicts for commit in v.commits.split(", ")})
+        told_as = list(dict.fromkeys(v.verdict for v in verdicts if v.points)) or [MISSING]
+        commits = sorted({commit for v in verdicts if v.points for commit in v.commits.split(", ")})
         where = "; ".join(f"{words.machine(v.machine)} {claims.counts(v)}" for v in verdicts)
         if claim.judges_expectation and verdicts:
             told_as = [claims.EXPECTATION[word] for word in told_as]

@@ -51,7 +51,7 @@ def page(decided: All) -> str:
         "this page (`make tables`). A verdict counts points: elements, operations, meshes and sizes. Below each sentence "
         "stands what must be at a point; it must be so for the whole interval of the ratio. A point of a claim beside "
         "several strategies counts where it is so beside each of them, and its ratio is the one beside the strongest; "
-        "*pairs* are all ratios that hold. The newest run of a machine that has all rows of a ratio decides it, one with "
+        "*pairs* says how many of all ratios hold. The newest run of a machine that has all rows of a ratio decides it, one with "
         "three processes or more before one without. Where a point was "
         f"measured by one process, its ratio counts within a factor of {ONE_PROCESS}, as far as independent runs have "
         "differed. What is counted, not timed, counts as it is. Points whose rows were disturbed are left out, also where "

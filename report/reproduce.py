@@ -38,7 +38,7 @@ AXES = {"kernels": ("--fe_dofs=", "--fe_mesh="), "scaling": ("--dofs ", "--mesh 
 
 
 def takes_sizes(claim: Claim) -> bool:
-    return all(program in AXES for program in claim.programs)
+    return bool(claim.programs) and all(program in AXES for program in claim.programs)
 
 
 def own_size(claim: Claim, dofs: str, mesh: str) -> Claim:
@@ -48,7 +48,7 @@ def own_size(claim: Claim, dofs: str, mesh: str) -> Claim:
     if not named:
         return claim
     if not takes_sizes(claim):
-        other = next(program for program in claim.programs if program not in AXES)
+        other = next((program for program in claim.programs if program not in AXES), "make bench")
         raise rows.Fault(f"{claim.name}: {named}: its command `{other}` takes no other size or mesh")
     if mesh.endswith(".msh"):
         if dofs:
@@ -120,10 +120,12 @@ def known(claim: Claim) -> list[str]:
 
 def run(a: argparse.Namespace) -> int:
     (claim,) = chosen([a.claim])
-    if claim.reproduce:
-        claim = own_size(claim, a.dofs, a.mesh)
-    else:
-        print(f"{claim.name}: {claim.asks}\nneeds {claim.needs}\n{MISSING}")
+    claim = own_size(claim, a.dofs, a.mesh)
+    if not claim.reproduce:
+        if not a.check:
+            print(f"{claim.name}: {claim.asks}\nneeds {claim.needs}\n{MISSING}")
+        return 0
+    if a.check:
         return 0
     build = a.build.resolve()
     for program in claim.programs:
@@ -158,6 +160,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, default=3)
     parser.add_argument("--dofs", default="")
     parser.add_argument("--mesh", default="")
+    parser.add_argument("--check", action="store_true", help="only whether there is such a claim, and such sizes of it")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     try:
         return run(parser.parse_args(words))

@@ -463,6 +463,7 @@ class Reproducing(unittest.TestCase):
 
     def test_a_size_or_mesh_that_a_claim_has_not_is_one_line(self):
         for words, part in ((("matrix_free_solve", "--dofs", "9000"), "its command `solves` takes no other size"),
+                            (("petsc_gamg", "--dofs", "9000"), "its command `make bench` takes no other size"),
                             (("anderson_newton", "--mesh", "irregular"), "its command `bench` takes no other size"),
                             (("patch_over_matrix", "--dofs", "3M"), "DOFS=3M: is no number"),
                             (("patch_over_matrix", "--dofs", "9000"), "DOFS=9000: it is of >= 250000 degrees"),
@@ -470,9 +471,12 @@ class Reproducing(unittest.TestCase):
                             (("patch_over_matrix", "--mesh", "no.msh"), "MESH=no.msh: there is no such file"),
                             (("four_gpus_small", "--dofs", "9000"), "it is of 250000 to 350000 degrees"),
                             (("patch_over_matrix", "--mesh", "a.msh", "--dofs", "9"), "a file has its own size")):
-            code, out, err = self.program(*words)
-            self.assertEqual((code, out, err.count("\n")), (2, "", 1), words)
-            self.assertIn(part, err)
+            for more in ((), ("--check",)):
+                code, out, err = self.program(*words, *more)
+                self.assertEqual((code, out, err.count("\n")), (2, "", 1), words)
+                self.assertIn(part, err)
+        for name in ("patch_over_matrix", "petsc_gamg"):  # neither is built nor measured
+            self.assertEqual(self.program(name, "--check"), (0, "", ""))
 
     def test_first_lines_say_size_and_mesh(self):
         self.kernels("5e-6")
