@@ -46,7 +46,8 @@ def scope(verdicts: Sequence[Verdict]) -> str:
     kinds = {kind_of_mesh(str(w["case"])) for w in places if w.get("case")}
     meshes = [words for kind, words in MESHES.items() if kind in kinds]
     sizes = sorted(int(w["n_dof"]) for w in places if w.get("n_dof"))
-    operations = ", ".join(told("operation")).replace("tangent products, elastic products", "tangent and elastic products")
+    both = "tangent products, elastic products", "tangent and elastic products"
+    operations = ", ".join(told("operation")).replace(*both)
     parts = [" and ".join(told("element")), operations, ", ".join(meshes),
              ", ".join(sorted({str(w["problem"]) for w in places if w.get("problem")}))]
     if sizes:

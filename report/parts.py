@@ -174,8 +174,8 @@ def strategy(names: list[str]) -> list[str]:
                 q = model().sustained(own[o]) if o in own else None
                 cells.append(f"{rate(q)}, {marked(q.run.commit, q.kind, name, card.backend)}" if q else "")
             repaid = [break_even(own, at.get("element_atomic", {}), o) for o in ("jacvec_elastic", "jacvec")]
-            lines.append([card.short, ELEMENT[element], count(p.n_dof), str(p.time.processes)] + ([f"`{name}`"] if len(names) > 1 else [])
-                         + cells + [f"{p.bytes_work / p.n_dof:.0f}" if p.bytes_work is not None else "",
+            place = [card.short, ELEMENT[element], count(p.n_dof), str(p.time.processes)]
+            lines.append(place + ([f"`{name}`"] if len(names) > 1 else []) + cells + [f"{p.bytes_work / p.n_dof:.0f}" if p.bytes_work is not None else "",
                                     digits(p.set_up * 1e3) if p.set_up is not None else "",
                                     *("" if n is None else str(n) for n in repaid),
                                     marked(p.run.commit, p.kind, name, card.backend)])

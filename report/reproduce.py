@@ -3,8 +3,8 @@
     python3 -m report.reproduce CLAIM [--processes 3] [--dofs N] [--mesh MESH] [--build build]
 
 --dofs and --mesh (FILE.msh, irregular, slender, box, or 20x20x80 cells) instead of the claim's own size and mesh, where
-its commands have such. Says first what it costs and needs. Each process measures all points of the claim, so that both sides of a ratio are of the
-same runs. Ends with one of: holds, fails, cannot tell, not measured; exit 1 where it fails. Rows and the verdict stay in
+its commands have such. Says first what it costs and needs. Each process measures all points of the claim, so that both
+sides of a ratio are of the same runs. Ends with one of: holds, fails, cannot tell, not measured; exit 1 where it fails. Rows and the verdict stay in
 BUILD/reproduce/CLAIM/, to be sent back.
 """
 

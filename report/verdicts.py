@@ -193,11 +193,11 @@ def _place(claim: Claim, some: Sequence[Decided]) -> Decided:
     return dataclasses.replace(strongest, verdict=_overall([strongest] if is_range else some), rivals=len(some))
 
 
-def _places(claim: Claim, clean: Pairs, disturbed: Pairs) -> tuple[list[Decided], int]:
-    """Points, and how many are left out: those without undisturbed rows, and of a claim beside several strategies those
-    where a disturbed one may be the strongest."""
+def _places(claim: Claim, clean: Pairs, disturbed: Pairs) -> tuple[list[list[Decided]], int]:
+    """Pairs of each point, and how many points are left out: those without undisturbed rows, and of a claim beside several
+    strategies those where a disturbed one may be the strongest."""
     if not claim.has_rivals:
-        return [p for some in clean.values() for p in some], sum(len(some) for some in disturbed.values())
+        return [[p] for some in clean.values() for p in some], sum(len(some) for some in disturbed.values())
     at: dict[tuple, tuple[list[Decided], list[Decided]]] = {}
     for found, k in ((clean, 0), (disturbed, 1)):
         for (*place, other), some in found.items():
@@ -205,16 +205,16 @@ def _places(claim: Claim, clean: Pairs, disturbed: Pairs) -> tuple[list[Decided]
             at.setdefault((*place, without), ([], []))[k].extend(some)
     there = [(own, noisy) for own, noisy in at.values() if len(own + noisy) >= claim.rivals]
     kept = [own for own, noisy in there if own and _strongest(claim, own + noisy) in own]
-    return [_place(claim, own) for own in kept], len(there) - len(kept)
+    return kept, len(there) - len(kept)
 
 
 def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
     """On the runs of one machine, the newest first."""
     clean = _pairs(claim, runs, False)
     noisy = {name: some for name, some in _pairs(claim, runs, True).items() if name not in clean}
-    points, left_out = _places(claim, clean, noisy)
-    pairs = [p for some in clean.values() for p in some]
-    return Verdict(claim, machine, _overall(points), tuple(points), tuple(pairs), left_out)
+    places, left_out = _places(claim, clean, noisy)
+    points = [_place(claim, some) if claim.has_rivals else some[0] for some in places]
+    return Verdict(claim, machine, _overall(points), tuple(points), tuple(itertools.chain(*places)), left_out)
 
 
 def _is_old(claim: Claim, row: rows.Row) -> bool:

@@ -59,9 +59,9 @@ def layout(table: Table) -> Layout:
     if on_its_side or not fitted(TEXT_WIDTH, *SIZES[0][1:])[1]:
         paper = for_paper(table, TEXT_WIDTH * 2.54 / 72.27)
         if paper.place != "sidewaystable":
-            return Layout(f"\\fontsize{{8}}{{9.5}}\\selectfont\\setlength{{\\tabcolsep}}{{{GAP / 2:g}pt}}\\renewcommand{{\\arraystretch}}{{1.3}}",
-                          paper.columns,
-                          paper.head, paper.rows, False, f" {ENDS}")
+            size = (f"\\fontsize{{8}}{{9.5}}\\selectfont\\setlength{{\\tabcolsep}}{{{GAP / 2:g}pt}}"
+                    "\\renewcommand{\\arraystretch}{1.3}")
+            return Layout(size, paper.columns, paper.head, paper.rows, False, f" {ENDS}")
     for size, letter, gap in SIZES:
         widths, fits = fitted(TEXT_HEIGHT if on_its_side else TEXT_WIDTH, letter, gap)
         if fits:
@@ -126,7 +126,8 @@ def broken(text: str, width: int) -> list[str]:
 
 
 def for_paper(table: Table, page: float = PLACES[1][1]) -> Paper:
-    """In the narrowest place that holds it, on a page of so many cm: heads are broken to the width of their columns, columns of words wrap."""
+    """In the narrowest place that holds it, on a page of so many cm: heads are broken to the width of their columns,
+    columns of words wrap."""
     rows = [[shortened(cell.text) for cell in row] for row in table.rows]
     columns = range(len(table.columns))
     words = [max(map(len, head.split(" ")), default=0) for head in table.columns]

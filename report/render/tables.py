@@ -69,7 +69,8 @@ def fullest(model: Model, card: Card, element: str, irregular: bool = False) -> 
     equals the largest mesh, then the newest run. Those below 50 K degrees of freedom only where there are no others."""
     by: dict[tuple[model_.Run, int], list[Point]] = {}
     for p in model.kernels:
-        if p.card == card and p.element == element and p.plain and (p.mesh.words == "irregular" if irregular else p.mesh.cube):
+        is_wanted = p.mesh.words == "irregular" if irregular else p.mesh.cube
+        if p.card == card and p.element == element and p.plain and is_wanted:
             by.setdefault((p.run, p.n_dof), []).append(p)
     return max(by.values(), key=lambda ps: (
         ps[0].n_dof >= 50_000, len({(p.strategy, p.operation) for p in ps if p.operation in OPERATION}), ps[0].n_dof),
