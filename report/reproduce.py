@@ -41,6 +41,19 @@ def takes_sizes(claim: Claim) -> bool:
     return bool(claim.programs) and all(program in AXES for program in claim.programs)
 
 
+def sizes_selected(claim: Claim) -> str:
+    wanted = claim.select.get("n_dof", "any")
+    return " or ".join(wanted) if isinstance(wanted, list) else str(wanted)
+
+
+def outside(claim: Claim, folder: pathlib.Path) -> list[str]:
+    """A line where rows are of sizes that the claim says nothing of."""
+    sizes = {int(row["n_dof"]) for path in rows.files_below(folder) for row in rows.read(path) if row.get("n_dof")}
+    if not (other := sorted(n for n in sizes if "n_dof" in claim.select and not matches(n, claim.select["n_dof"]))):
+        return []
+    return [f"rows of {', '.join(map(str, other))} degrees of freedom do not count: it is of {sizes_selected(claim)}"]
+
+
 def own_size(claim: Claim, dofs: str, mesh: str) -> Claim:
     """The claim with its commands at a reader's size and on a reader's mesh ("": its own). Fault where it has no such, or
     where it says nothing of such a size."""
@@ -60,14 +73,14 @@ def own_size(claim: Claim, dofs: str, mesh: str) -> Claim:
         raise rows.Fault(f"MESH={mesh}: is not FILE.msh, irregular, slender, box or cells as 20x20x80")
     if dofs and not re.fullmatch(r"[1-9]\d{1,9}", dofs):
         raise rows.Fault(f"DOFS={dofs}: is no number of degrees of freedom, as 3000000")
-    if dofs and not matches(int(dofs), wanted := claim.select.get("n_dof", f">= {dofs}")):
-        told = " or ".join(wanted) if isinstance(wanted, list) else wanted
-        raise rows.Fault(f"{claim.name}: DOFS={dofs}: it is of {told} degrees of freedom")
+    if dofs and not matches(int(dofs), claim.select.get("n_dof", f">= {dofs}")):
+        raise rows.Fault(f"{claim.name}: DOFS={dofs}: it is of {sizes_selected(claim)} degrees of freedom")
     commands = []
     for text in claim.reproduce:
         for flag, value in zip(AXES[text.split()[0]], (dofs, mesh)):
-            if value:
-                text = re.sub(rf" {flag}\S+", "", text) + f" {flag}{shlex.quote(value)}"
+            if value or mesh.endswith(".msh"):  # a file has its own size
+                text = re.sub(rf" {flag}\S+", "", text)
+            text += f" {flag}{shlex.quote(value)}" * bool(value)
         commands.append(text)
     return dataclasses.replace(claim, reproduce=tuple(commands))
 
@@ -147,6 +160,7 @@ def run(a: argparse.Namespace) -> int:
     measure(claim, build, folder, processes)
     verdict = decide(claim, "here", [folder])
     lines = [claims.sentence(claim, [verdict]), claims.describe(verdict), *disturbed(folder),
+             *outside(claim, folder),
              *(f"before on {text}" for text in known(claim)), verdict.verdict]
     (folder / "verdict.txt").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))

@@ -449,7 +449,7 @@ class Reproducing(unittest.TestCase):
         for claim, dofs, path, flags in (
                 (patch, "3000000", "", ["--fe_dofs=3000000"]), (patch, "", "irregular", ["--fe_dofs=1000000", "--fe_mesh=irregular"]),
                 (order, "300000", "9x9x36", ["--fe_dofs=300000", "--fe_mesh=9x9x36"]),
-                (patch, "", str(mesh), ["--fe_dofs=1000000", f"--fe_mesh={mesh.resolve()}"])):
+                (patch, "", str(mesh), [f"--fe_mesh={mesh.resolve()}"])):
             taken = reproduce.own_size(claim, dofs, path)
             self.assertEqual(len(taken.reproduce), len(claim.reproduce))
             for text in taken.reproduce:
@@ -477,6 +477,13 @@ class Reproducing(unittest.TestCase):
                 self.assertIn(part, err)
         for name in ("patch_over_matrix", "petsc_gamg"):  # neither is built nor measured
             self.assertEqual(self.program(name, "--check"), (0, "", ""))
+
+    def test_sizes_that_a_claim_says_nothing_of_are_told(self):
+        self.kernels("5e-6")  # rows of 375 degrees of freedom
+        _, out, _ = self.program("host_patch_over_matrix")
+        self.assertIn("rows of 375 degrees of freedom do not count: it is of >= 20000", out)
+        self.assertEqual(out.splitlines()[-1], "not measured")
+        self.assertNotIn("do not count", self.program("host_matrix_tet4")[1])
 
     def test_first_lines_say_size_and_mesh(self):
         self.kernels("5e-6")
