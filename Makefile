@@ -160,7 +160,8 @@ help:
 	@echo 'make tables     what rows decide in documents anew'
 	@echo 'make report     the report of all rows in results/, in results/report/: one HTML page, Markdown, LaTeX, PDF'
 	@echo 'make compare A=RUN B=RUN  point by point: faster, slower, same or cannot tell; RUN: a folder of results (MARGIN=0.02)'
-	@echo 'make reproduce CLAIM=NAME  the smallest run that decides a claim of docs/claims.md (PROCESSES=3)'
+	@echo 'make reproduce CLAIM=NAME  the smallest run that decides a claim of docs/claims.md (PROCESSES=3); at your size and on'
+	@echo '                your mesh: DOFS=3000000 MESH=irregular, or MESH=FILE.msh'
 	@echo 'make sanitize   tests under address and undefined-behaviour sanitizers; compute-sanitizer on a GPU'
 	@echo 'make sanitize-device  on a GPU: whole solves with each strategy under memcheck, racecheck, initcheck, synccheck'
 	@echo 'make sanitize-threads  host tests under ThreadSanitizer'
@@ -435,9 +436,10 @@ tables:
 PROCESSES ?= 3
 reproduce:
 	$(if $(HAVE_PYTHON),,@echo 'reproduce: needs Python with NumPy and SciPy: make info' >&2; exit 2)
-	@$(if $(CLAIM),,echo 'usage: make reproduce CLAIM=NAME; docs/claims.md has the names' >&2; exit 2)
+	@$(if $(CLAIM),,echo 'usage: make reproduce CLAIM=NAME [DOFS=N] [MESH=FILE.msh]; docs/claims.md has the names' >&2; exit 2)
+	@$(PYTHON_COMMAND) -m report.reproduce '$(CLAIM)' --dofs '$(DOFS)' --mesh '$(MESH)' --check
 	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" programs
-	@$(PYTHON_COMMAND) -m report.reproduce '$(CLAIM)' --processes '$(PROCESSES)' --build '$(BUILD)'
+	@$(PYTHON_COMMAND) -m report.reproduce '$(CLAIM)' --processes '$(PROCESSES)' --dofs '$(DOFS)' --mesh '$(MESH)' --build '$(BUILD)'
 
 # Two runs, commits or cards.
 MARGIN ?= 0.02

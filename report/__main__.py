@@ -25,16 +25,19 @@ def claims_of(results: pathlib.Path) -> list[dict[str, str]]:
     if results.resolve() != model.ROOT / "results":
         return []
     try:
-        from report import claims, documents
+        from report import claims
         from report.claim import read_claims
         from report.verdicts import MISSING, decide_all
     except ImportError:  # no NumPy or SciPy, which the model says
         return []
     told = []
     for claim, verdicts in decide_all(read_claims()):
-        told_as = list(dict.fromkeys(v.verdict for v in verdicts)) or [MISSING]
-        commits = sorted({commit for v in verdicts for commit in v.commits.split(", ")})
-        where = "; ".join(f"{words.machine(v.machine)} {documents.counted(v)}" for v in verdicts)
+        told_as = list(dict.fromkeys(v.verdict for v in verdicts if v.points)) or [MISSING]
+        commits = sorted({commit for v in verdicts if v.points for commit in v.commits.split(", ")})
+        where = "; ".join(f"{words.machine(v.machine)} {claims.counts(v)}" for v in verdicts)
+        if claim.judges_expectation and verdicts:
+            told_as = [claims.EXPECTATION[word] for word in told_as]
+            where = f"expected {claim.expected}: {where}"
         where += sources.WORDS if any(v.is_old for v in verdicts) else ""
         told.append({"name": claim.name, "expected": claim.expected, "headline": claim.headline,
                      "asks": f"{claim.asks} (`{claim.name}`)", "sentence": claims.sentence(claim, verdicts),

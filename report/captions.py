@@ -12,6 +12,9 @@ from report.rows import LEAST_PROCESSES
 FASTER = (f"beyond a factor of {ONE_PROCESS} where fewer than {LEAST_PROCESSES} processes measured, else by the 95 % "
           f"interval of the ratio {BETWEEN}")
 
+# Of the condition `burst`: samples of all strategies of a point follow one another in random order, without a pause.
+IN_TURNS = "short samples, those of all strategies in turns"
+
 
 def where(runs: Iterable[Run]) -> str:
     commits = list(dict.fromkeys(sources.marked(run.commit, run.is_old) for run in runs))

@@ -48,7 +48,7 @@ def solved(machine: str, backend: str, element: str) -> tuple[str, str, str]:
     r = model_.counted(matrix.solve, own.solve)
     alone = "≤ " * any(name not in at for name in BLOCKS)
     return (f"{alone}{interval(r.value, r.low, r.high)}{'~' if r.noisy else ''}, {count(place[5])}",
-            alone + digits(matrix.total / own.total), f"`{min(at, key=lambda s: at[s].total)}`")
+            f"{alone}{digits(matrix.total / own.total)}, {count(place[5])}", f"`{min(at, key=lambda s: at[s].total)}`")
 
 
 def take(points: Sequence[Decided]) -> str:

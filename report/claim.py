@@ -40,7 +40,23 @@ class Claim:
     told_as: str  # "": the ratio or quantity; percent: the ratio in per cent; share: see shown
     needs: str  # what it would take to measure it, where nothing here can
     headline: bool = False  # the README and the report begin with it
-    strongest: bool = False  # of several in `over` the one decides that is the hardest to beat; none may be missing
+    rivals: int = 1  # a place counts where it is held beside so many strategies
+    means: str = ""  # in words what its bounds are: "it takes less than a quarter longer"
+    strongest: bool = False  # of several in `over` none may be missing where it holds: it could be the strongest
+
+    @property
+    def has_rivals(self) -> bool:
+        """It is held beside several strategies, of which the strongest counts."""
+        return isinstance((self.over or {}).get("variant"), list)
+
+    @property
+    def rival_names(self) -> list[str]:
+        return list(map(str, self.over["variant"])) if self.has_rivals else []  # type: ignore[index,arg-type]
+
+    @property
+    def judges_expectation(self) -> bool:
+        """Its bounds are what was expected, not what its sentence says."""
+        return bool(self.expected) and not self.means
 
     def shown(self, ratio: float) -> float:
         """As the sentence has it. A share is the part of `of` by which it exceeds `over`, in per cent."""
@@ -65,7 +81,7 @@ class Claim:
 
 PROGRAMS = ("kernels", "solves", "scaling", "bench")
 KEYS = {"asks", "sentence", "file", "quantity", "select", "of", "over", "free", "above", "below", "expected",
-        "asserted", "reproduce", "minutes", "as", "needs", "headline", "strongest"}
+        "asserted", "reproduce", "minutes", "as", "needs", "headline", "means", "rivals", "strongest"}
 
 
 def read_claims(folder: pathlib.Path = FOLDER) -> list[Claim]:
@@ -99,6 +115,8 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
         raise fault(f"quantity {table['quantity']!r} is not one of {', '.join(QUANTITIES)}")
     if "above" not in table and "below" not in table:
         raise fault("has neither 'above' nor 'below'")
+    if "rivals" in table and not isinstance(table.get("over", {}).get("variant"), list):
+        raise fault("rivals: is of a claim with several strategies in 'over'")
     if "as" in table and (table["as"] not in ("share", "percent") or "over" not in table):
         raise fault(f"as {table['as']!r}: it may be \"share\" or \"percent\", of a claim with 'over'")
     for text in table.get("reproduce", ()):
@@ -126,7 +144,7 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
                  table.get("over"), tuple(table.get("free", ())), table.get("above"), table.get("below"),
                  table.get("expected", ""), table.get("asserted", False), tuple(table.get("reproduce", ())),
                  table.get("minutes", 0.0), table.get("as", ""), table.get("needs", ""), table.get("headline", False),
-                 table.get("strongest", False))
+                 table.get("rivals", 1), table.get("means", ""), table.get("strongest", False))
 
 
 def backends_of(claim: Claim) -> set[str]:

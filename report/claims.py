@@ -17,7 +17,7 @@ from report.cases import kind_of_mesh
 from report.claim import Claim, chosen
 from report.quantities import QUANTITIES
 from report.text import count, digits
-from report.verdicts import HOLDS, MISSING, Decided, Verdict, decide, decide_all, stale
+from report.verdicts import FAILS, HOLDS, MISSING, UNSURE, Decided, Verdict, decide, decide_all, stale
 from report.words import ELEMENT, MESHES, several
 
 
@@ -48,9 +48,10 @@ def ends(claim: Claim, points: Sequence[Decided]) -> tuple[str, str]:
 
 
 def alone(v: Verdict) -> str:
-    """How many points can't hold, because not all that the claim is over was measured there: 7 over `a` alone."""
-    n = sum(bool(p.lacks) for p in v.points)
-    return f"{n} over {' and '.join(f'`{s}`' for s in sorted({p.beside for p in v.points if p.lacks}))} alone" if n else ""
+    """How many points are undecided, because not all that the claim is over was measured there: 7 over `a` alone."""
+    lacking = [p for p in v.points if p.lacks and p.verdict == UNSURE]
+    names = " and ".join(f"`{s}`" for s in sorted({p.beside for p in lacking}))
+    return f"{len(lacking)} over {names} alone" if lacking else ""
 
 
 def scope(verdicts: Sequence[Verdict]) -> str:
@@ -67,7 +68,9 @@ def scope(verdicts: Sequence[Verdict]) -> str:
     kinds = {kind_of_mesh(str(w["case"])) for w in places if w.get("case")}
     meshes = [words for kind, words in MESHES.items() if kind in kinds]
     sizes = sorted(int(w["n_dof"]) for w in places if w.get("n_dof"))
-    parts = [" and ".join(told("element")), ", ".join(told("operation")), ", ".join(meshes),
+    both = "tangent products, elastic products", "tangent and elastic products"
+    operations = ", ".join(told("operation")).replace(*both)
+    parts = [" and ".join(told("element")), operations, ", ".join(meshes),
              ", ".join(sorted({str(w["problem"]) for w in places if w.get("problem")}))]
     if sizes:
         ends = [count(n) for n in (sizes[0], sizes[-1])]
@@ -84,17 +87,61 @@ def place(point: Decided) -> str:
     return f"{w['element']} {w['operation']}, {count(int(w['n_dof'] or 0))} DoF{further}"
 
 
+CLAUSES = {"speed": ("is", "times as fast", "faster", "slower"),
+           "time": ("takes", "times as long", "longer", "less time"),
+           "energy": ("takes", "times the energy", "more energy", "less energy")}
+
+
+def bounds(claim: Claim) -> str:
+    """What must be at a point, as a clause: it is 15 to 80 times as fast."""
+    if claim.means:
+        return claim.means
+    quantity = "time" if claim.quantity.startswith("time") else claim.quantity
+    verb, unit, more, less = CLAUSES.get(quantity, ("has", "times as many", "more", "less"))
+    if claim.over is None or claim.told_as:
+        verb, unit, more, less = "is", claim.unit, "", ""
+    above, below = claim.above, claim.below
+    if above is not None and below is not None:
+        return f"it {verb} {above:g} to {below:g} {unit}"
+    if above is not None:
+        return f"it {verb} {more}" if above == 1 and more else f"it {verb} more than {above:g} {unit}"
+    return f"it {verb} {less}" if below == 1 and less else f"it {verb} less than {below:g} {unit}"
+
+
+EXPECTATION = {HOLDS: "expectation met", FAILS: "expectation not met", UNSURE: UNSURE, MISSING: MISSING}
+
+
+def counts(v: Verdict) -> str:
+    """At how many points a claim holds, fails or is undecided, how many cannot hold, and how many are left out; of one whose
+    bounds are an expectation, at how many that is met."""
+    told = {HOLDS: "holds at", FAILS: "fails at", UNSURE: "undecided at"}
+    if v.claim.judges_expectation:
+        told = {HOLDS: "met at", FAILS: "not met at", UNSURE: "undecided at"}
+    n, there = len(v.points), [word for word in told if v.count(word)]
+    if n == 0:
+        said = MISSING
+    elif n == 1:
+        said = f"{told[there[0]]} the one point"
+    elif there == [HOLDS]:
+        said = f"{told[HOLDS]} all {n} points"
+    else:
+        said = ", ".join(f"{told[word]} {v.count(word)}" for word in there) + f" of {n} points"
+    if apart := alone(v):
+        said = f"{UNSURE}, {apart}" if there == [UNSURE] and all(p.lacks for p in v.points) else f"{said}, {apart}"
+    return said + (f", {v.noisy} {'more ' if n else ''}left out as noisy" if v.noisy else "")
+
+
 def describe(v: Verdict) -> str:
     """One line: where it holds, and the point that decides against it, or the closest one."""
     if v.verdict == MISSING:
-        return f"{v.machine}: {MISSING}"
-    counts = f"{v.count(HOLDS)} of {len(v.points)} points hold" if len(v.points) > 1 else "1 point"
-    counts += f", {told}" if (told := alone(v)) else ""
+        return f"{v.machine}: {counts(v)}"
     worst = _decisive(v)
     processes = f"{v.processes} processes" if v.processes > 1 else "one process"
     if QUANTITIES[v.claim.quantity].counted:
         processes = "counted"
-    return (f"{v.machine}: {v.verdict} ({counts}, {processes}); "
+    pairs = f"; {sum(p.verdict == HOLDS for p in v.pairs)} of {len(v.pairs)} pairs" if v.claim.has_rivals else ""
+    what = "expectation " if v.claim.judges_expectation else ""
+    return (f"{v.machine}: {what}{counts(v)} ({processes}{pairs}); "
             f"{digits(v.claim.shown(worst.ratio.value))} {v.claim.unit} at {place(worst)}")
 
 

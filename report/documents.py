@@ -10,6 +10,7 @@
     <!-- predicted solves -->       whole solves there, with products in doubles and in floats
     <!-- figure: NAME -->           a figure of the report with its caption
     <!-- work -->                   modelled bytes and counted flop
+    <!-- set-ups -->                who takes least with set-ups, what repays them
     <!-- solved: FILE... -->        results of `solve` below results/
     <!-- contact: BACKEND -->       what the pass over nodes in contact costs
     <!-- validation -->             errors against the reference results
@@ -30,13 +31,13 @@ from collections.abc import Callable, Sequence
 from report import choice, claims, model, parts, predict, predict_solves, rows, sources, strategies, words
 from report.claim import Claim, hardware, read_claims
 from report.model import ONE_PROCESS
-from report.verdicts import FAILS, HOLDS, MISSING, Verdict, decide_all
+from report.verdicts import FAILS, MISSING, Verdict, decide_all
 from report.text import table, wrap
 from runner import readers
 
 PAGE = pathlib.Path("docs/claims.md")
 BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|strategies|predictions|predicted solves|"
-                   r"figure|picture|work|solved|validation|contact)"
+                   r"figure|picture|work|set-ups|solved|validation|contact)"
                    r"(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
 
@@ -47,13 +48,17 @@ def page(decided: All) -> str:
     """docs/claims.md."""
     lines = ["# Claims and verdicts"] + wrap(
         "Each sentence is decided by rows: [claims/](../claims/README.md) defines it, and `python3 -m report.documents` wrote "
-        "this page (`make tables`). A verdict counts points: elements, operations, meshes, sizes, and the strategies beside "
-        "which one is held. Of the runs of a machine that have all rows of a ratio the one decides its point that speaks at "
-        "its place: that with most of the main strategies, then with most strategies, then with most processes, then the "
-        "newest ([rule](../report/selection.py)); of a claim about one strategy that with most processes, then the newest. "
-        "Where a point was measured by fewer than three processes, its ratio counts "
-        f"at least within a factor of {ONE_PROCESS}, as far as independent runs have differed, and with the ends of the "
-        "intervals of its samples. What is counted, not timed, counts as it is.") + [""]
+        "this page (`make tables`). A verdict counts points: elements, operations, meshes and sizes. Below each sentence "
+        "stands what must be at a point; it must be so for the whole interval of the ratio. A point of a claim beside "
+        "several strategies counts where it is so beside each of them, and its ratio is the one beside the strongest; "
+        "*pairs* says how many of all ratios hold. Of the runs of a machine that have all rows of a ratio the one decides it "
+        "that speaks at its place: that with most of the main strategies, then with most strategies, then with most "
+        "processes, then the newest ([rule](../report/selection.py)); of a claim about one strategy that with most "
+        "processes, then the newest. Where fewer than three processes measured, a ratio counts at least within a factor of "
+        f"{ONE_PROCESS}, as far as independent runs have differed, and with the ends of the intervals of its samples. What is "
+        "counted, not timed, counts as it is. Points whose rows were disturbed are left out, also where the strongest of "
+        "several strategies was; their number is said. Where something was expected, the verdict is on that: *not met* says "
+        "nothing against the sentence.") + [""]
     lines += wrap(
         "*The assembled matrix* is the faster one of `assembled_bsr` and `assembled_symmetric`, which stores half of the "
         "blocks. Where only one of both was measured, a point fails if patch loses to that one. It never holds, because "
@@ -70,52 +75,29 @@ def page(decided: All) -> str:
 
 
 def _entry(claim: Claim, verdicts: Sequence[Verdict]) -> list[str]:
-    lines = [f"### {claim.asks}"]
-    if claim.expected:
-        lines += wrap(f"Expected: {claim.expected}.") + [""]
-    lines += wrap(f"{claims.sentence(claim, verdicts)} (`{claim.name}`)") + [""]
-    lines += wrap(f"Tested with {claims.scope(verdicts)}.") + [""] if verdicts else []
+    expected = f" Expected: {claim.expected}." if claim.expected else ""
+    lines = [f"### {claim.name}", *wrap(f"**{claim.asks}**{expected}"), ""]
+    lines += wrap(claims.sentence(claim, verdicts)) + [""]
+    what = "The expectation is met" if claim.judges_expectation else "Holds"
+    lines += wrap(f"{what} at a point where {claims.bounds(claim)}.") + [""]
+    lines += wrap(f"Tested with {claims.scope(verdicts)}.") + [""] if any(v.points for v in verdicts) else []
     for v in verdicts:
-        lines += wrap(f"- {claims.describe(v)}; rows of {v.commits}", "  ")
+        lines += wrap(f"- {claims.describe(v)}" + f"; rows of {v.commits}" * bool(v.points), "  ")
     needs = f"; it needs {claim.needs}" if claim.needs else ""
     return lines + ([] if verdicts else wrap(f"- {MISSING} on any machine{needs}", "  ")) + [""]
 
 
-def anchor(heading: str) -> str:
-    """As GitHub makes it."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
-def counted(v: Verdict) -> str:
-    """Points that can't hold (claims.alone) are told apart where they are not all that there are and fail."""
-    told = claims.alone(v)
-    if all(p.lacks for p in v.points) and told:
-        return f"{v.verdict}, {told}" if v.verdict != FAILS else counts(v)
-    return counts(v) + (f", {told}" if told else "")
-
-
-def counts(v: Verdict) -> str:
-    n = len(v.points)
-    if n == 1:
-        return f"{v.verdict} at the one point"
-    if v.verdict == FAILS:
-        if n == 1:
-            return "fails at the one point"
-        return f"fails at {v.count(FAILS)} of {n} points"
-    if n == 1:
-        return "holds at the one point" if v.verdict == HOLDS else "cannot tell at the one point"
-    return f"holds at all {n} points" if v.verdict == HOLDS else f"cannot tell, holds at {v.count(HOLDS)} of {n} points"
-
-
 def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str, brief: bool = False) -> list[str]:
     """The sentence, on how many points of which machines it was decided, and unless it is brief what it was tested on."""
-    told = [f"{words.machine(v.machine)}: {counted(v)}" for v in verdicts]
+    told = [f"{words.machine(v.machine)}: {claims.counts(v)}" for v in verdicts]
     said = "; ".join(told + [f"tested with {claims.scope(verdicts)}"] * (bool(told) and not brief))
     old = sources.WORDS if any(v.is_old for v in verdicts) else ""
     page = PAGE if not up else PAGE.name  # all documents but the README stand beside it
-    link = f"[rows]({page}#{anchor(claim.asks)})"
-    expected = f" Expected: {claim.expected}." if claim.expected else ""
-    sentence = f"- **{claim.asks}** {claims.sentence(claim, verdicts)}{expected}"
+    link = f"[rows]({page}#{claim.name})"
+    judged = f" Expected: {claim.expected}." if claim.expected else ""
+    if not claim.judges_expectation and (claim.means or {claim.above, claim.below} != {None, 1.0}):
+        judged += f" Holds where {claims.bounds(claim)}."
+    sentence = f"- **{claim.asks}** {claims.sentence(claim, verdicts)}{judged}"
     return wrap(f"{sentence} ({said or MISSING}{old}; {link})", "  ")
 
 
@@ -128,13 +110,6 @@ def predicted_solves() -> list[str]:
     return predict_solves.table(predict_solves.pairs(parts.model()), predict.operations())
 
 
-def bounds(claim: Claim) -> str:
-    what = "share" if claim.told_as == "share" else "ratio" if claim.over is not None else claim.quantity.replace("_", " ")
-    words = [f"above {claim.above:g}"] if claim.above is not None else []
-    words += [f"below {claim.below:g}"] if claim.below is not None else []
-    return f"{what} {' and '.join(words)}{'' if claim.unit == 'times' else ' ' + claim.unit}"
-
-
 def commands(listed: Sequence[Claim]) -> list[str]:
     """A table: what each claim asks, what must hold, and what reproduces it."""
     lines = []
@@ -142,8 +117,8 @@ def commands(listed: Sequence[Claim]) -> list[str]:
         needs, minutes = hardware(claim), f"{claim.minutes:g}"
         if not claim.reproduce:
             needs, minutes = claim.needs.split(",")[0], "-"
-        lines.append([f"`{claim.name}`", claim.asks, bounds(claim), needs, minutes])
-    return table(["claim", "asks", "holds if", "needs", "minutes for each process"], lines, 4)
+        lines.append([f"`{claim.name}`", claim.asks, claims.bounds(claim), needs, minutes])
+    return table(["claim", "asks", "holds where", "needs", "minutes for each process"], lines, 4)
 
 
 def rewritten(path: pathlib.Path, text: str, decided: All) -> str:

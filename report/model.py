@@ -262,7 +262,7 @@ class Model:
 
     @functools.cached_property
     def kernels(self) -> list[Point]:
-        """Short samples after a pause, of random operands: rows of others are points of their own."""
+        """Short samples in turns, of random operands: rows of others are points of their own."""
         return [p for p in self.of("kernels.csv")
                 if all(p.row[name] == rows.USUAL[name] for name in ("condition", "operand"))]
 
@@ -276,7 +276,7 @@ class Model:
                 for p in selection.by_strategy(some).values()}
 
     def sustained(self, p: Point) -> Point | None:
-        """The same as a point of short samples, without a pause for seconds, of the run that speaks of those that have
+        """The same as a point of short samples in turns, by itself for seconds, of the run that speaks of those that have
         it: another condition, and mostly another run, so that no ratio is formed of the two."""
         return self._sustained.get((p.card, rows.anywhere(p.row, ("condition",))))
 

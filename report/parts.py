@@ -10,10 +10,11 @@ from report import contact as contact_, model as model_, rows, sources
 from report.figures import every_figure
 from report.model import ROOT, Card, Model, Point
 from report.panels import Figure
-from report.render.tables import fullest
+from report.render.tables import fullest, listed
 from report.rows import Fault
-from report.set_ups import break_even
+from report.set_ups import Strategies, break_even, by_strategy, fastest_without, of_run
 from report.text import count, digits, table, wrap
+from report.wholes import solves_of, wholes
 from report.words import A_LAUNCH_EACH_COLOUR, ELEMENT, OPERATION
 
 RESULTS = ROOT / "results"
@@ -125,31 +126,49 @@ def validation(_: str, up: str) -> list[str]:
         [[problem, f"`{mesh}`"] + [f"{e:.1e}" for e in worst] for (problem, mesh), worst in errors.items()], 2)
 
 
+def set_ups(_: str, up: str) -> list[str]:
+    """Who takes least with set-ups, and after how many products with tangents patch has repaid its own."""
+    least = [min(at, key=lambda s: at[s].total) for place, some in solves_of(model()).items()
+             if place[0].backend == "cuda" and "patch" in (at := wholes(some))]
+    if not least:
+        raise Fault("<!-- set-ups -->: no run has whole solves on a GPU that compare strategies")
+    order = sorted(set(least) | {"patch"}, key=lambda s: -least.count(s))
+    first, *others = (f"`{s}` {'takes least ' * (s == order[0])}in {least.count(s)}" for s in order)
+    said = f"Of {len(least)} whole solves on GPUs that compare strategies, set-ups counted, {listed([first, *others])}"
+    repaid = []
+    for element in ("hex8", "tet4"):
+        on = []
+        for card in (card for card in model().cards if card.backend == "cuda"):
+            patch = by_strategy(fullest(model(), card, element)).get("patch", {}).get("jacvec")
+            at = of_run(model().kernels, patch) if patch else {}
+            rival = fastest_without(at, "jacvec")
+            n = break_even(at["patch"], at[rival], "jacvec") if rival and "patch" in at else None
+            if n is not None:
+                on.append((str(rival), f"{n} ({card.short}, {count(at['patch']['jacvec'].n_dof)} DoF)"))
+        for rival in dict.fromkeys(rival for rival, _ in on):
+            repaid.append(f"{ELEMENT[element]} against `{rival}` {listed(text for other, text in on if other == rival)}")
+    page = f"{up}results/report/report.md#set-ups-repaid"
+    return wrap(f"{said}. Products with tangents that repay `patch`'s set-up, against the fastest strategy without one: "
+                f"{'; '.join(repaid) or 'not measured'} ([all]({page})).")
+
+
 MEASURED = ("residual", "jacvec_elastic", "jacvec", "jacvec_full", "diagonal", "material")
-
-
-def of_run(p: Point, strategy: str) -> dict[str, Point]:
-    """By operation: points of a strategy in the run and on the mesh of a point."""
-    return {q.operation: q for q in model().kernels if q.plain and q.strategy == strategy and (
-        q.run, q.card, q.element, q.case) == (p.run, p.card, p.element, p.case)}
 
 
 def repaid(p: Point | None, strategy: str, other: str) -> str:
     """Products after which a set-up is repaid, within the run of the product."""
-    n = break_even(of_run(p, strategy), of_run(p, other), p.operation) if p else None
+    at = of_run(model().kernels, p) if p else {}
+    n = break_even(at[strategy], at.get(other, {}), p.operation) if p else None
     return "" if n is None else str(n)
 
 
 def strategy(names: list[str]) -> list[str]:
     """What strategies reach on each card: the box with most strategies (render/tables.fullest). What they reach without a
     pause is of the run whose commit stands beside it; the columns are there where a row is."""
-    places: list[tuple[Card, str, dict[str, dict[str, Point]]]] = []
+    places: list[tuple[Card, str, Strategies]] = []
     for card in model().cards:
         for element in ("hex8", "tet4"):
-            at: dict[str, dict[str, Point]] = {}
-            for p in fullest(model(), card, element):
-                at.setdefault(p.strategy, {})[p.operation] = p
-            places.append((card, element, at))
+            places.append((card, element, by_strategy(fullest(model(), card, element))))
     sustained = [o for o in MEASURED if any(o in at.get(name, {}) and model().sustained(at[name][o])
                                             for _, _, at in places for name in names)]
     lines = []
@@ -164,12 +183,13 @@ def strategy(names: list[str]) -> list[str]:
                 q = model().sustained(own[o]) if o in own else None
                 cells.append(f"{rate(q)}, {marked(q.run.commit, q.kind, name, card.backend)}" if q else "")
             commits = dict.fromkeys(marked(q.run.commit, q.kind, name, card.backend) for q in own.values())
-            lines.append([card.short, ELEMENT[element], count(p.n_dof)] + ([f"`{name}`"] if len(names) > 1 else [])
+            place = [card.short, ELEMENT[element], count(p.n_dof), str(p.time.processes)]
+            lines.append(place + ([f"`{name}`"] if len(names) > 1 else [])
                          + cells + [f"{p.bytes_work / p.n_dof:.0f}" if p.bytes_work is not None else "",
                                     digits(p.set_up * 1e3) if p.set_up is not None else "",
                                     *(repaid(own.get(o), name, "element_atomic") for o in ("jacvec_elastic", "jacvec")),
                                     ", ".join(commits)])
-    head = ["on", "element", "DoF"] + (["strategy"] if len(names) > 1 else [])
+    head = ["on", "element", "DoF", "processes"] + (["strategy"] if len(names) > 1 else [])
     return table(head + [f"`{o}`" for o in MEASURED] + [f"`{o}`, sustained" for o in sustained] +
                  ["own B/DoF", "set-up, ms", "break-even, elastic", "tangents", "commit"], lines, len(head))
 
@@ -207,4 +227,5 @@ def profile(kernels: tuple[str, ...]) -> list[str]:
     return ["", *table(head, lines, 2), *why]
 
 
-KINDS = {"figure": figure, "picture": picture, "work": work, "solved": solved, "validation": validation, "contact": contact}
+KINDS = {"figure": figure, "picture": picture, "work": work, "solved": solved, "validation": validation, "contact": contact,
+         "set-ups": set_ups}

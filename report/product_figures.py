@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from report.captions import FASTER, kind_of, where
+from report.captions import FASTER, IN_TURNS, kind_of, where
 from report.model import Card, Model, Point, Time
 from report.panels import (COLOURED, COLOURS, GREY, INK, NARROW, PALE, SHORT, WIDE, Axis, Figure, Panel, add_names,
                            add_series, decades, figure, finished, luminance, size, style_of)
@@ -68,8 +68,8 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
         return None
     grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}." if others else ""
     return figure(f"{name}-{card.key}", f"{title} over size, {card.words}",
-                  f"{title} of one call on boxes over their size, {card.words}, all points plastic, in short samples "
-                  f"in turns. {said} Lines join sizes of one run.{grey} "
+                  f"{title} of one call on boxes over their size, {card.words}, all points plastic, in {IN_TURNS}. {said} "
+                  f"Lines join sizes of one run.{grey} "
                   f"{kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height, left=1.0, right=2.25)
 
 
@@ -148,7 +148,7 @@ def winners_map(model: Model, card: Card) -> Figure | None:
     meanings = "; ".join(f"“{SHORT[s]}”: {STRATEGY[s]}" for s in in_order(
         {*shown, *MAIN}) if s in SHORT and SHORT[s] != STRATEGY[s])
     return finished(f"winners-{card.key}", f"The fastest strategy, {card.words}",
-                  f"The fastest strategy at each mesh, size and operation, {card.words}, in short samples in turns. In a "
+                  f"The fastest strategy at each mesh, size and operation, {card.words}, in {IN_TURNS}. In a "
                   f"coloured cell one strategy is faster than all others: {FASTER}; the number is the factor by which the "
                   "next one is slower. With “ordered” or “(ord.)” instead, patch and its reproducible form are not told apart, "
                   "and are faster than all others. Brackets: fewer than "

@@ -1,24 +1,27 @@
 """Runs the smallest set of points that decides a claim, on this machine.
 
-    python3 -m report.reproduce CLAIM [--processes 3] [--build build]
+    python3 -m report.reproduce CLAIM [--processes 3] [--dofs N] [--mesh MESH] [--build build]
 
-Says first what it costs and needs. Each process measures all points of the claim, so that both sides of a ratio are of the
-same runs. Ends with one of: holds, fails, cannot tell, not measured; exit 1 where it fails. Rows and the verdict stay in
+--dofs and --mesh (FILE.msh, irregular, slender, box, or 20x20x80 cells) instead of the claim's own size and mesh, where
+its commands have such. Says first what it costs and needs. Each process measures all points of the claim, so that both
+sides of a ratio are of the same runs. Ends with one of: holds, fails, cannot tell, not measured; exit 1 where it fails. Rows and the verdict stay in
 BUILD/reproduce/CLAIM/, to be sent back.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 
 from report import claims, model, rows, sources
-from report.claim import Claim, chosen, gpus_of, hardware
+from report.claim import Claim, chosen, gpus_of, hardware, matches
 from report.quantities import QUANTITIES
 from report.verdicts import FAILS, MISSING, decide, decide_all
 
@@ -29,6 +32,64 @@ def gpus_here() -> int:
     except (OSError, subprocess.TimeoutExpired):
         return 0
     return len(done.stdout.splitlines()) if done.returncode == 0 else 0
+
+
+AXES = {"kernels": ("--fe_dofs=", "--fe_mesh="), "scaling": ("--dofs ", "--mesh ")}  # size and mesh
+
+
+def takes_sizes(claim: Claim) -> bool:
+    return bool(claim.programs) and all(program in AXES for program in claim.programs)
+
+
+def sizes_selected(claim: Claim) -> str:
+    wanted = claim.select.get("n_dof", "any")
+    return " or ".join(wanted) if isinstance(wanted, list) else str(wanted)
+
+
+def outside(claim: Claim, folder: pathlib.Path) -> list[str]:
+    """A line where rows are of sizes that the claim says nothing of."""
+    sizes = {int(row["n_dof"]) for path in rows.files_below(folder) for row in rows.read(path) if row.get("n_dof")}
+    if not (other := sorted(n for n in sizes if "n_dof" in claim.select and not matches(n, claim.select["n_dof"]))):
+        return []
+    return [f"rows of {', '.join(map(str, other))} degrees of freedom do not count: it is of {sizes_selected(claim)}"]
+
+
+def own_size(claim: Claim, dofs: str, mesh: str) -> Claim:
+    """The claim with its commands at a reader's size and on a reader's mesh ("": its own). Fault where it has no such, or
+    where it says nothing of such a size."""
+    named = " ".join([f"DOFS={dofs}"] * bool(dofs) + [f"MESH={mesh}"] * bool(mesh))
+    if not named:
+        return claim
+    if not takes_sizes(claim):
+        other = next((program for program in claim.programs if program not in AXES), "make bench")
+        raise rows.Fault(f"{claim.name}: {named}: its command `{other}` takes no other size or mesh")
+    if mesh.endswith(".msh"):
+        if dofs:
+            raise rows.Fault(f"{claim.name}: {named}: a file has its own size; give one of both")
+        if not pathlib.Path(mesh).is_file():
+            raise rows.Fault(f"MESH={mesh}: there is no such file")
+        mesh = str(pathlib.Path(mesh).resolve())
+    elif mesh and not re.fullmatch(r"irregular|slender|box|\d+x\d+x\d+", mesh):
+        raise rows.Fault(f"MESH={mesh}: is not FILE.msh, irregular, slender, box or cells as 20x20x80")
+    if dofs and not re.fullmatch(r"[1-9]\d{1,9}", dofs):
+        raise rows.Fault(f"DOFS={dofs}: is no number of degrees of freedom, as 3000000")
+    if dofs and not matches(int(dofs), claim.select.get("n_dof", f">= {dofs}")):
+        raise rows.Fault(f"{claim.name}: DOFS={dofs}: it is of {sizes_selected(claim)} degrees of freedom")
+    commands = []
+    for text in claim.reproduce:
+        for flag, value in zip(AXES[text.split()[0]], (dofs, mesh)):
+            if value or mesh.endswith(".msh"):  # a file has its own size
+                text = re.sub(rf" {flag}\S+", "", text)
+            text += f" {flag}{shlex.quote(value)}" * bool(value)
+        commands.append(text)
+    return dataclasses.replace(claim, reproduce=tuple(commands))
+
+
+def sizes_of(claim: Claim) -> str:
+    """At which size and on which mesh its commands measure."""
+    told = [f"{flag.strip(' -=').removeprefix('fe_')} {value}" for text in claim.reproduce
+            for flag in AXES[text.split()[0]] for value in re.findall(rf" {flag}('[^']*'|\S+)", text)]
+    return "; ".join(dict.fromkeys(told))
 
 
 def command_of(text: str, build: pathlib.Path, folder: pathlib.Path, process: int) -> tuple[list[str], dict[str, str]]:
@@ -72,8 +133,12 @@ def known(claim: Claim) -> list[str]:
 
 def run(a: argparse.Namespace) -> int:
     (claim,) = chosen([a.claim])
+    claim = own_size(claim, a.dofs, a.mesh)
     if not claim.reproduce:
-        print(f"{claim.name}: {claim.asks}\nneeds {claim.needs}\n{MISSING}")
+        if not a.check:
+            print(f"{claim.name}: {claim.asks}\nneeds {claim.needs}\n{MISSING}")
+        return 0
+    if a.check:
         return 0
     build = a.build.resolve()
     for program in claim.programs:
@@ -83,7 +148,9 @@ def run(a: argparse.Namespace) -> int:
         raise rows.Fault(f"--processes {a.processes}: is not from 1 to 99")
     processes = 1 if QUANTITIES[claim.quantity].counted else a.processes  # counts are those of any process
     print(f"{claim.name}: {claim.asks}\nneeds {hardware(claim)}; processes: {processes}, at most about "
-          f"{claim.minutes:g} min each", flush=True)
+          f"{claim.minutes:g} min each at its own size")
+    print(f"measured here: {sizes_of(claim)}; DOFS=N and MESH=FILE.msh or MESH=irregular take yours" if takes_sizes(claim)
+          else "its commands take no other size or mesh (DOFS=, MESH=)", flush=True)
     if gpus_here() < gpus_of(claim):
         print(f"{MISSING}: there {'is no GPU' if gpus_here() == 0 else f'are {gpus_here()} GPUs'}")
         return 0
@@ -93,6 +160,7 @@ def run(a: argparse.Namespace) -> int:
     measure(claim, build, folder, processes)
     verdict = decide(claim, "here", [folder])
     lines = [claims.sentence(claim, [verdict]), claims.describe(verdict), *disturbed(folder),
+             *outside(claim, folder),
              *(f"before on {text}" for text in known(claim)), verdict.verdict]
     (folder / "verdict.txt").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
@@ -104,6 +172,9 @@ def main(words: list[str] | None = None) -> int:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("claim")
     parser.add_argument("--processes", type=int, default=3)
+    parser.add_argument("--dofs", default="")
+    parser.add_argument("--mesh", default="")
+    parser.add_argument("--check", action="store_true", help="only whether there is such a claim, and such sizes of it")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     try:
         return run(parser.parse_args(words))

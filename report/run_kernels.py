@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from report import model as model_
+from report.captions import IN_TURNS
 from report.model import Model, Point, interval
 from report.render.tables import Cell, Table, kinds
 from report.rows import USUAL, Row
@@ -251,7 +252,9 @@ def set_ups(kernels: Kernels, scene: Scene) -> Table | None:
 
 
 def energies(kernels: Kernels, scene: Scene) -> Table | None:
-    rows, there = [], kernels.operations(scene)
+    rows = []
+    there = [o for o in kernels.operations(scene) if any(
+        row["nj_per_dof"] is not None for e in kernels.column(scene, o).values() if e.point for row in e.point.rows)]
     for s in kernels.strategies([scene]):
         of = [kernels.column(scene, o).get(s, Entry()).point for o in there]
         cells = [number(median_of(row["nj_per_dof"] for row in p.rows) if p else None) for p in of]
@@ -259,7 +262,7 @@ def energies(kernels: Kernels, scene: Scene) -> Table | None:
             rows.append([Cell(code(s)), *cells])
     if not rows:
         return None
-    return Table("energies", f"{scene.where}: energy, nJ/DoF", about(kernels, scene), ["strategy", *OPERATIONS], rows)
+    return Table("energies", f"{scene.where}: energy, nJ/DoF", about(kernels, scene), ["strategy", *there], rows)
 
 
 # --- what a run has several of --------------------------------------------------------------------------------
@@ -396,7 +399,7 @@ def over_conditions(kernels: Kernels, scene: Scene) -> Table | None:
         wanted += [w for words, s in there.items()
                    for w in (Wanted(words, s, o), Wanted(f"{words} / burst", s, o, scene))]
     return compared(kernels, f"{scene.where}: burst and other conditions, {scene.unit}",
-                    "Burst: short samples after a pause, random operands. Sustained: one operation without a pause. "
+                    f"Burst: {IN_TURNS}, random operands. Sustained: one operation without a pause. "
                     "Cold: calls that find none of their data in a cache. Smooth: operands as in a solve. "
                     f"{kinds(p.time for s in others.values() for p in kernels.points(s))}.", wanted)
 

@@ -9,6 +9,28 @@ from report.model import Point
 from report.places import find
 from report.words import MATRIX
 
+WITHOUT = ("element_atomic", "element_team", "element_warp")  # strategies without lists of their own
+
+Strategies = Mapping[str, Mapping[str, Point]]  # points of one run and mesh, by strategy and operation
+
+
+def by_strategy(points: Iterable[Point]) -> dict[str, dict[str, Point]]:
+    at: dict[str, dict[str, Point]] = {}
+    for p in points:
+        at.setdefault(p.strategy, {})[p.operation] = p
+    return at
+
+
+def of_run(points: Iterable[Point], p: Point) -> Strategies:
+    """Those of the run and on the mesh of a point: what its strategy's set-up may be compared with."""
+    return by_strategy(q for q in points if q.plain and (q.run, q.card, q.element, q.case) == (p.run, p.card, p.element, p.case))
+
+
+def fastest_without(at: Strategies, operation: str) -> str | None:
+    """Of strategies without a set-up, beside which one that has a set-up must repay it."""
+    there = [s for s in WITHOUT if operation in at.get(s, {})]
+    return min(there, key=lambda s: at[s][operation].time.value, default=None)
+
 
 def break_even(own: Mapping[str, Point], other: Mapping[str, Point], operation: str) -> int | None:
     """Products after which one strategy has taken no longer than another one, set-ups included; own, other: their points

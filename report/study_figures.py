@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 
 from report import rows
-from report.captions import kind_of, where
+from report.captions import IN_TURNS, kind_of, where
 from report.contact import contact
 from report.model import Card, Model, Point, Run, Time
 from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, Axis, Figure, Panel, add_names,
@@ -18,7 +18,7 @@ from report.text import count
 from report.words import CHOOSES, ELEMENT, OPERATION, PART, PATTERNS, SHARES_ALIKE, STRATEGY, in_order
 
 JACOBIAN = {"tangent": "consistent tangent", "elastic": "elastic, frozen"}
-CONDITIONS = {"burst": "after a pause", "sustained": "without pause", "cold": "cold cache"}
+CONDITIONS = {"burst": "in turns", "sustained": "without pause", "cold": "cold cache"}
 ACCEPTED = 1e-9  # of the residual, where an iteration ends
 ROUNDING = 6e-8  # of floats
 STRIP = 0.16     # cm: height of the samples of a process
@@ -239,7 +239,7 @@ def part(model: Model, card: Card) -> Figure | None:
 
 
 def conditions(model: Model, card: Card) -> Figure | None:
-    """The same operation in short samples after a pause, and in other conditions; of one run."""
+    """The same operation in short samples in turns, and in other conditions; of one run."""
     panels, runs, times = [], [], []
     all_ = [p for p in model.of("kernels.csv")
             if p.card == card and p.plain and p.operand == "random" and p.strategy not in CHOOSES]
@@ -267,8 +267,8 @@ def conditions(model: Model, card: Card) -> Figure | None:
         runs.append(best[0].run)
         times += rates
     used = {q[2] for panel in panels for q in panel.points}
-    return figure(f"conditions-{card.key}", f"Short samples and operations without pause, {card.words}",
-                  f"Throughput in short samples after a pause, and of the same operation without a pause for seconds, "
+    return figure(f"conditions-{card.key}", f"Short samples in turns and operations without a pause, {card.words}",
+                  f"Throughput in {IN_TURNS}, and of the same operation by itself for seconds without a pause, "
                   f"or where caches hold none of its data, {card.words}. Where the dots of a strategy stand apart, "
                   f"what a short sample promises is not what a long run gets. {kind_of(times)}; {where(runs)}.", panels,
                   runs, columns=2, left=2.95, legend=[(words, PALETTE[i], SHAPES[i]) for i, words in

@@ -32,7 +32,8 @@ class Decided:
     commit: str
     is_old: bool  # sources have changed since (report/sources.py)
     host: str = ""  # where a GPU is compared with it: its processor and threads
-    lacks: tuple[str, ...] = ()  # of a claim over the strongest of several: those that were not measured there
+    rivals: int = 1  # strategies that it is held beside; `beside` is the strongest of them
+    lacks: tuple[str, ...] = ()  # of a claim that none may be missing of: those that were not measured there
     rank: Rank = dataclasses.field(default=(0, 0, 0), compare=False)  # of its run at its place (report/selection.py)
 
 
@@ -43,7 +44,9 @@ class Verdict:
     claim: Claim
     machine: str
     verdict: str
-    points: tuple[Decided, ...]
+    points: tuple[Decided, ...]  # of a claim beside several strategies one for each place, where all of them count
+    pairs: tuple[Decided, ...] = ()  # one for each strategy beside
+    noisy: int = 0  # points that are left out, because rows that decide them were disturbed
 
     def count(self, verdict: str) -> int:
         return sum(p.verdict == verdict for p in self.points)
@@ -51,16 +54,16 @@ class Verdict:
     @property
     def commits(self) -> str:
         """With marks where sources have changed since."""
-        old = {p.commit for p in self.points if p.is_old}
-        return ", ".join(sources.marked(c, c in old) for c in sorted({p.commit for p in self.points}))
+        old = {p.commit for p in self.pairs if p.is_old}
+        return ", ".join(sources.marked(c, c in old) for c in sorted({p.commit for p in self.pairs}))
 
     @property
     def is_old(self) -> bool:
-        return any(p.is_old for p in self.points)
+        return any(p.is_old for p in self.pairs)
 
     @property
     def processes(self) -> int:
-        return min((p.ratio.processes for p in self.points), default=0)
+        return min((p.ratio.processes for p in self.pairs), default=0)
 
 
 @functools.cache
@@ -69,14 +72,16 @@ def _rows_of(path: pathlib.Path, changed: int) -> tuple[rows.Row, ...]:
     return tuple(rows.read(path))
 
 
-def _selected(claim: Claim, run: pathlib.Path) -> dict[pathlib.Path, list[rows.Row]]:
-    """By file, scaling.csv before scaling-peer.csv, whose rows are no further processes of the former's."""
+def _selected(claim: Claim, run: pathlib.Path, disturbed: bool) -> dict[pathlib.Path, list[rows.Row]]:
+    """By file, scaling.csv before scaling-peer.csv, whose rows are no further processes of the former's. disturbed: times
+    of such rows, too. What is counted is not disturbed."""
+    disturbed |= QUANTITIES[claim.quantity].counted
     found: dict[pathlib.Path, list[rows.Row]] = {}
     usual = {**USUAL.get(claim.file, {}), **claim.select}
     sides = {*claim.of, *(claim.over or {})}
     for path in (path for path in rows.files_below(run) if rows.kind_of(path) == claim.file):
         for row in _rows_of(path, path.stat().st_mtime_ns):
-            if row["status"] in ("ok", "converged") and not rows.disturbed(row) and \
+            if row["status"] in ("ok", "converged") and (disturbed or not rows.disturbed(row)) and \
                     all(matches(row[c], w) for c, w in usual.items() if c not in sides):
                 found.setdefault(path, []).append(row)
     return dict(sorted(found.items(), key=lambda entry: (entry[0].name != claim.file, entry[0].name)))
@@ -158,12 +163,12 @@ def _ranks_of(path: pathlib.Path, changed: int) -> dict[tuple, Rank]:
     at: dict[tuple, dict[str, int]] = {}  # processes of each strategy
     for row in _rows_of(path, changed):
         if row["status"] in ("ok", "converged"):
-            processes = at.setdefault(_place(row), {})
+            processes = at.setdefault(_where(row), {})
             processes[str(row["variant"])] = processes.get(str(row["variant"]), 0) + 1
     return {place: rank(processes, min(processes.values())) for place, processes in at.items()}
 
 
-def _place(row: rows.Row) -> tuple:
+def _where(row: rows.Row) -> tuple:
     return rows.anywhere(row, ("variant",))
 
 
@@ -185,43 +190,69 @@ def _ratios(claim: Claim, path: pathlib.Path, found: Sequence[rows.Row], files: 
                 name = (key, first.get("case"), tuple(side.items()), tuple((other or {}).items()))
                 told.setdefault(name, []).append(Decided(
                     {n: first[n] for n in PLACE if n in first}, str((other or {}).get("variant", "")), r,
-                    _judge(claim, r), str(first["commit"]), is_old, _host(own, beside or []), (),
-                    ranks.get(_place(first), (0, 0, len(own)))))
-    return _strongest(claim, told) if claim.strongest else told
+                    _judge(claim, r), str(first["commit"]), is_old, _host(own, beside or []),
+                    rank=ranks.get(_where(first), (0, 0, len(own)))))
+    return told
 
 
-def _strongest(claim: Claim, told: dict[tuple, list[Decided]]) -> dict[tuple, list[Decided]]:
-    """Of several that `over` names, at each place the one that is the hardest to beat in this run. Where one of them was
-    not measured, it could be harder: the point can fail, and not hold."""
-    at: dict[tuple, list[Decided]] = {}
-    for (*place, _), some in told.items():
-        at.setdefault(tuple(place), []).extend(some)
-    wanted = [str(one["variant"]) for one in _split(claim.over or {})]
-    found = {}
-    for place, some in at.items():
-        p = min(some, key=lambda p: p.ratio.value if claim.above is not None else -p.ratio.value)
-        lacks = tuple(s for s in wanted if s not in {q.beside for q in some})
-        verdict = UNSURE if lacks and p.verdict == HOLDS else p.verdict
-        found[place] = [dataclasses.replace(p, verdict=verdict, lacks=lacks)]
-    return found
+Pairs = dict[tuple, list[Decided]]
 
 
-def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
-    """On the runs of one machine, the newest first. Of those that have all rows of a point the one decides that speaks at
+def _pairs(claim: Claim, runs: Sequence[pathlib.Path], disturbed: bool) -> Pairs:
+    """Of the runs of one machine, the newest first. Of those that have all rows of a pair the one decides that speaks at
     its place (report/selection.py); of a claim about one strategy that with most processes, the newest of equals."""
-    points: dict[tuple, list[Decided]] = {}
+    points: Pairs = {}
 
     def least(some: Sequence[Decided]) -> Rank:
         return min(p.rank for p in some)
 
-    for run in runs:
-        files = _selected(claim, run)
+    for files in (_selected(claim, run, disturbed) for run in runs):
         for path, found in files.items():
             for name, some in _ratios(claim, path, found, files.values()).items():
                 if name not in points or least(points[name]) < least(some):
                     points[name] = some
-    decided = [p for some in points.values() for p in some]
-    return Verdict(claim, machine, _overall(decided), tuple(decided))
+    return points
+
+
+def _strongest(claim: Claim, some: Sequence[Decided]) -> Decided:
+    """Beside which a claim's side is the least fast, or takes most."""
+    speed = claim.quantity == "speed"
+    return min(some, key=lambda p: p.ratio.value if speed else -p.ratio.value)
+
+
+def _place(claim: Claim, some: Sequence[Decided]) -> Decided:
+    """A place holds where each strategy beside is beaten. A range is judged by the strongest of them. Where one of those
+    that must not be missing was not measured, it could be stronger: the place can fail, and not hold."""
+    strongest = _strongest(claim, some)
+    is_range = claim.above is not None and claim.below is not None
+    verdict = _overall([strongest] if is_range else some)
+    lacks = tuple(s for s in claim.rival_names if s not in {p.beside for p in some}) if claim.strongest else ()
+    return dataclasses.replace(strongest, verdict=UNSURE if lacks and verdict == HOLDS else verdict, rivals=len(some),
+                               lacks=lacks)
+
+
+def _places(claim: Claim, clean: Pairs, disturbed: Pairs) -> tuple[list[list[Decided]], int]:
+    """Pairs of each point, and how many points are left out: those without undisturbed rows, and of a claim beside several
+    strategies those where a disturbed one may be the strongest."""
+    if not claim.has_rivals:
+        return [[p] for some in clean.values() for p in some], sum(len(some) for some in disturbed.values())
+    at: dict[tuple, tuple[list[Decided], list[Decided]]] = {}
+    for found, k in ((clean, 0), (disturbed, 1)):
+        for (*place, other), some in found.items():
+            without = tuple(entry for entry in other if entry[0] != "variant")
+            at.setdefault((*place, without), ([], []))[k].extend(some)
+    there = [(own, noisy) for own, noisy in at.values() if len(own + noisy) >= claim.rivals]
+    kept = [own for own, noisy in there if own and _strongest(claim, own + noisy) in own]
+    return kept, len(there) - len(kept)
+
+
+def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
+    """On the runs of one machine, the newest first."""
+    clean = _pairs(claim, runs, False)
+    noisy = {name: some for name, some in _pairs(claim, runs, True).items() if name not in clean}
+    places, left_out = _places(claim, clean, noisy)
+    points = [_place(claim, some) if claim.has_rivals else some[0] for some in places]
+    return Verdict(claim, machine, _overall(points), tuple(points), tuple(itertools.chain(*places)), left_out)
 
 
 def _is_old(claim: Claim, row: rows.Row) -> bool:
@@ -235,16 +266,16 @@ def _overall(points: Sequence[Decided]) -> str:
 
 
 def decide_all(claims: Iterable[Claim]) -> list[tuple[Claim, list[Verdict]]]:
-    """Each claim on each machine that has rows of it."""
+    """Each claim on each machine that has rows of it, or has left out some."""
     runs: dict[str, list[pathlib.Path]] = {}
     for run in read_runs(ROOT / "results"):
         runs.setdefault(run.machine, []).append(run.path)
-    return [(claim, [v for m in sorted(runs) if (v := decide(claim, m, runs[m])).verdict != MISSING])
+    return [(claim, [v for m in sorted(runs) if (v := decide(claim, m, runs[m])).points or v.noisy])
             for claim in claims]
 
 
 def stale(decided: Sequence[tuple[Claim, list[Verdict]]]) -> list[str]:
     """Claims that rest on rows whose sources have changed since."""
-    old = [(claim, sorted({p.commit[:7] for v in verdicts for p in v.points if p.is_old}))
+    old = [(claim, sorted({p.commit[:7] for v in verdicts for p in v.pairs if p.is_old}))
            for claim, verdicts in decided]
     return [f"{claim.name}: sources have changed since {', '.join(commits)}" for claim, commits in old if commits]

@@ -6,15 +6,17 @@ All numbers come from the model. Text has a small markup: `code`, *emphasis*, **
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 
 from report import sources
 from report.captions import FASTER
-from report.model import LEAST_PROCESSES, NOISY, Model, interval
+from report.model import LEAST_PROCESSES, NOISY, Model, Time, counted, interval
 from report.panels import Figure
 from report.places import ranked
 from report.render.jacobians import jacobians_table
-from report.render.tables import (GIGA, Cell, Table, answers, answers_table, choice_table, fullest, listed,
+from report.render.tables import (GIGA, Cell, Table, answers, answers_table, break_even_table, choice_table, fastest_matrix,
+                                  fullest, listed,
                                   machines_table, processes_table, repeated_table, runs_table, scaling_table,
                                   solve_choice_table, solves_table, strategies_table)
 from report.text import count, digits
@@ -65,6 +67,11 @@ class Document:
     about: str
     sections: list[Section]
     macros: dict[str, str]  # numbers that an author can take over, by a path of words
+
+    @property
+    def cards(self) -> list[str]:
+        """As keys of numbers begin."""
+        return list(dict.fromkeys(key.partition("/")[0] for key in self.macros))
 
     @property
     def tables(self) -> list[Table]:
@@ -176,9 +183,9 @@ METHOD = (
     "nodes, and between strategies at all nodes. It runs again from the same input to see whether the bits repeat. "
     "What fails has no time.",
     "**Times.** A sample is the mean of a batch of calls, on a GPU by events on its stream. Samples of all "
-    "strategies of a point are taken in turns. A process gives the median of its samples. These are short samples after "
-    "a pause, unless a table or figure says *sustained*: the same operation for ten seconds without a pause, at the "
-    "clock that the card's power then allows.",
+    "strategies of a point are taken in turns. A process gives the median of its samples. These are short samples with "
+    "milliseconds between them, so that a card may be at its power limit, unless a table or figure says *sustained*: "
+    "one operation for ten seconds without a pause, at the clock that the card's power then allows.",
     "**Intervals.** The unit is the process: of several, the value is the geometric mean of their medians, with an "
     "interval of Student's t on logarithms (`report/statistics.py`, where its coverage is measured). Of one process "
     "there is only the interval of its samples, by order statistics; tables and captions say so. A ratio of two points "
@@ -198,25 +205,31 @@ METHOD = (
 
 
 def macros(model: Model) -> dict[str, str]:
-    """Of the tables of strategies: CARD/ELEMENT/STRATEGY/OPERATION of short samples, and with /sustained of an
-    operation without a pause; both with /value, /low, /high and /commit behind it; also CARD/ELEMENT/dof and /commit,
-    those of all its numbers."""
+    """What numbers.tex documents at its head: numbers of the tables of strategies, of boxes and of irregular meshes."""
     found: dict[str, str] = {}
-    for card in model.cards:
-        for element in ("hex8", "tet4"):
-            some = fullest(model, card, element)
-            for p in some:
-                key = f"{card.key}/{element}/{p.strategy}/{p.operation}"
-                for name, point in ((key, p), (f"{key}/sustained", model.sustained(p))):
-                    if point:
-                        t = point.throughput.times(GIGA)
-                        found |= {name: interval(t), f"{name}/value": digits(t.value), f"{name}/low": digits(t.low),
-                                  f"{name}/high": digits(t.high), f"{name}/commit": point.run.commit}
-            if some:
-                found |= {
-                    f"{card.key}/{element}/dof": count(some[0].n_dof),
-                    f"{card.key}/{element}/commit": ", ".join(dict.fromkeys(p.run.commit for p in some))
-                }
+
+    def tell(name: str, t: Time) -> None:
+        found.update({name: interval(t), f"{name}/value": digits(t.value), f"{name}/low": digits(t.low),
+                      f"{name}/high": digits(t.high), f"{name}/processes": str(t.processes)})
+
+    for card, element, irregular in itertools.product(model.cards, ("hex8", "tet4"), (False, True)):
+        some = fullest(model, card, element, irregular)
+        if not some:
+            continue
+        place = f"{card.key}/{element}" + "/irregular" * irregular
+        processes = {p.time.processes for p in some}
+        found |= {f"{place}/dof": count(some[0].n_dof), f"{place}/commit": ", ".join(dict.fromkeys(p.run.commit for p in some)),
+                  f"{place}/processes": str(min(processes)) + (f"–{max(processes)}" if len(processes) > 1 else "")}
+        for p in some:
+            key = f"{place}/{p.strategy}/{p.operation}"
+            tell(key, p.throughput.times(GIGA))
+            found[f"{key}/commit"] = p.run.commit
+            if sustained := model.sustained(p):
+                tell(f"{key}/sustained", sustained.throughput.times(GIGA))
+                found[f"{key}/sustained/commit"] = sustained.run.commit
+            if matrix := fastest_matrix([q for q in some if (q.operation, q.run) == (p.operation, p.run)], p):
+                tell(f"{key}/over-matrix", counted(matrix, p))
+                found[f"{key}/over-matrix/of"] = matrix.strategy
     return found
 
 
@@ -268,7 +281,8 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
         Section("method", "Method", [Words(text) for text in METHOD]),
         Section("products", "Products and residuals",
                 of(*shown("throughput", "time", "irregular", "plastic", "conditions", "roofline"), *tables)),
-        Section("wholes", "Whole solves", of(*shown("solves", "breakdown", "break-even"), jacobians_table(model))),
+        Section("wholes", "Whole solves",
+                of(*shown("solves", "breakdown", "break-even"), break_even_table(model), jacobians_table(model))),
         Section("several", "Several GPUs, hosts, precision, reproducibility, energy",
                 shown("scaling", "host", "precision", "reproducible", "energy")),
         Section("studies", "Anderson acceleration and orthogonality", shown("anderson", "orthogonality")),
@@ -294,13 +308,12 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 "defined in [results/README.md](../README.md). It needs no GPU."),
             Points([
                 "`make bench` measures on this machine and writes rows; `make test` runs all tests.",
-                "`results/report/figures/` holds each figure as PDF, SVG and PNG at the width of a page (17.5 cm), some of a column "
-                "(8.5 cm): set it at its own width; "
-                "what gnuplot draws is in `data/`, and `plots/report.gp` draws it.",
-                "`results/report/tables/` holds each table as CSV and as LaTeX (`tabular`), `numbers.tex` the "
-                "numbers of the tables of strategies as macros: `\\feb{CARD/ELEMENT/STRATEGY/OPERATION}`, with "
-                "`/sustained` behind it that without a pause, also with `/value`, `/low`, `/high`; "
-                "`\\feb{CARD/ELEMENT/dof}` and `/commit`.",
+                "`results/report/figures/` holds each figure as PDF, SVG and PNG at the width of a page (17.5 cm) or of a column "
+                "(8.5 cm): include the former at `\\linewidth` of a `figure*`; what gnuplot draws is in `data/`, and "
+                "`plots/report.gp` draws it.",
+                "`results/report/tables/` holds each table as CSV and as LaTeX (`tabular` with a caption), `numbers.tex` the "
+                "numbers of the tables of strategies as macros, with keys that its head lists; "
+                "[results/README.md](../README.md#a-paper) has an article that uses them.",
                 "To measure a point again: `build/kernels` with `--fe_backend`, `--fe_elements`, `--fe_dofs` and "
                 "`--fe_variants`."
             ])

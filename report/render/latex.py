@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from collections.abc import Sequence
 
 from report.render.markup import to_tex, visible
 from report.render.tables import Table
@@ -14,15 +15,16 @@ SIZES = (("\\scriptsize", 3.75, 7.0), ("\\tiny", 3.2, 5.0))  # mean width of a l
 UPRIGHT = 10  # columns; tables with more lie on their side
 
 
-def narrowed(lengths: list[list[int]], least: list[int], words: int, room: int) -> list[int]:
-    """Widths of columns of such texts, in letters: those of words wrap where that adds the fewest lines."""
+def narrowed(lengths: list[list[int]], least: list[int], words: Sequence[int], room: int) -> list[int]:
+    """Widths of columns of such texts, in letters: those of words (numbers of columns) wrap where that adds the fewest
+    lines."""
     widths = [max(column) for column in lengths]
 
     def added(i: int) -> int:
         return sum(math.ceil(n / (widths[i] - 1)) - math.ceil(n / widths[i]) for n in lengths[i])
 
     while sum(widths) > room:
-        free = [i for i in range(min(words, len(widths))) if widths[i] > least[i]]
+        free = [i for i in words if widths[i] > least[i]]
         if not free:
             break
         widths[min(free, key=lambda i: (added(i), -widths[i]))] -= 1
@@ -42,23 +44,24 @@ class Layout:
 
 
 def layout(table: Table) -> Layout:
-    """Fits the page. What does not fit upright in \\scriptsize has half widths instead of intervals, if it then fits; else
-    tables of many columns lie on their side, and others are smaller."""
+    """Fits the page. What does not fit upright in \\scriptsize has the ends of intervals below and above their values, if
+    it then fits; else tables of many columns lie on their side, and others are smaller."""
     cells = [[visible(c) for c in table.columns]] + [[visible(cell.text) for cell in row] for row in table.rows]
     lengths = [[len(row[i]) for row in cells] for i in range(len(table.columns))]
     least = [max(4, *(len(w) for row in cells for w in row[i].split(" "))) for i in range(len(table.columns))]
 
     def fitted(page: float, letter: float, gap: float) -> tuple[list[int], bool]:
         room = int((page - gap * len(lengths)) / letter)
-        widths = narrowed(lengths, least, table.words, room)
+        widths = narrowed(lengths, least, range(min(table.words, len(lengths))), room)
         return widths, sum(widths) <= room
 
     on_its_side = len(table.columns) > UPRIGHT
     if on_its_side or not fitted(TEXT_WIDTH, *SIZES[0][1:])[1]:
-        paper = for_paper(table)
+        paper = for_paper(table, TEXT_WIDTH * 2.54 / 72.27)
         if paper.place != "sidewaystable":
-            return Layout(f"\\fontsize{{8}}{{9.5}}\\selectfont\\setlength{{\\tabcolsep}}{{{GAP / 2:g}pt}}", paper.columns,
-                          paper.head, paper.rows, False, " x ± y: the interval reaches y to its farther side.")
+            size = (f"\\fontsize{{8}}{{9.5}}\\selectfont\\setlength{{\\tabcolsep}}{{{GAP / 2:g}pt}}"
+                    "\\renewcommand{\\arraystretch}{1.3}")
+            return Layout(size, paper.columns, paper.head, paper.rows, False, f" {ENDS}")
     for size, letter, gap in SIZES:
         widths, fits = fitted(TEXT_HEIGHT if on_its_side else TEXT_WIDTH, letter, gap)
         if fits:
@@ -75,8 +78,9 @@ def layout(table: Table) -> Layout:
 
 # --- for a paper ----------------------------------------------------------------------------------------------
 
-LETTER, GAP = 4.1, 5.0  # pt: mean width of a letter of 8 pt, and room between columns
-PLACES = (("table", 8.5), ("table*", 17.5), ("sidewaystable", 25.0))  # environments, and cm that they have
+LETTER, GAP = 4.2, 5.0  # pt: mean width of a letter of 8 pt, and room between columns
+PLACES = (("table", 7.9), ("table*", 16.3), ("sidewaystable", 25.0))  # environments, and cm that texts may take there
+ENDS = "Below and above a value stand the ends of its interval."
 INTERVAL = re.compile(r"([\d.]+) \(([\d.]+)–([\d.]+)\)")
 
 
@@ -89,20 +93,26 @@ class Paper:
     columns: str     # of tabular
     head: list[str]  # LaTeX
     rows: list[list[str]]
-
-
-def half_width(match: re.Match[str]) -> str:
-    """14.5±0.2 instead of 14.5 (14.3–14.6): to the farther end, rounded up to the value's last digit, of which it
-    is at least one."""
-    value, low, high = (float(text) for text in match.groups())
-    decimals = len(match[1].partition(".")[2])
-    half = max(math.ceil(max(high - value, value - low) * 10**decimals - 1e-6), 1) / 10**decimals
-    return f"{match[1]}±{half:.{decimals}f}"
+    caption: str     # LaTeX
+    comment: str     # the caption as plain text
 
 
 def shortened(text: str) -> str:
-    """A cell: intervals by their half width, commits by seven letters."""
-    return re.sub(r"^([0-9a-f]{7})[0-9a-f]{5}(?=\W?$)", r"\1", INTERVAL.sub(half_width, visible(text)))
+    """A cell: commits by seven letters."""
+    return re.sub(r"^([0-9a-f]{7})[0-9a-f]{5}(?=\W?$)", r"\1", visible(text))
+
+
+def printed(text: str) -> str:
+    """As many letters as a cell is wide: the ends of an interval, above each other, are smaller by a quarter."""
+    return INTERVAL.sub(lambda m: m[1] + "0" * math.ceil(0.75 * max(len(m[2]), len(m[3]))), text)
+
+
+def cell_tex(text: str) -> str:
+    """Intervals as \\febinterval{value}{low}{high}, which an author can define anew."""
+    found = list(INTERVAL.finditer(text))
+    ends = [0] + [m.end() for m in found]
+    parts = [to_tex(text[end:m.start()]) + r"\febinterval{%s}{%s}{%s}" % m.groups() for end, m in zip(ends, found)]
+    return "".join(parts) + to_tex(text[ends[-1]:])
 
 
 def broken(text: str, width: int) -> list[str]:
@@ -115,24 +125,30 @@ def broken(text: str, width: int) -> list[str]:
     return lines
 
 
-def for_paper(table: Table) -> Paper:
-    """In the narrowest place that holds it: heads are broken to the width of their columns, columns of words wrap."""
+def for_paper(table: Table, page: float = PLACES[1][1]) -> Paper:
+    """In the narrowest place that holds it, on a page of so many cm: heads are broken to the width of their columns,
+    columns of words wrap."""
     rows = [[shortened(cell.text) for cell in row] for row in table.rows]
     columns = range(len(table.columns))
     words = [max(map(len, head.split(" ")), default=0) for head in table.columns]
-    lengths = [[words[i]] + [len(row[i]) for row in rows] for i in columns]
-    least = [max(4, words[i], *(len(w) for row in rows for w in row[i].split(" "))) for i in columns]
-    for place, cm in PLACES:
+    seen = [[printed(cell) for cell in row] for row in rows]
+    lengths = [[words[i]] + [len(row[i]) for row in seen] for i in columns]
+    least = [max(4, words[i], *(len(w) for row in seen for w in row[i].split(" "))) for i in columns]
+    wrapping = [i for i in columns if i < table.words or any(", " in row[i] for row in rows)]
+    for place, cm in (PLACES[0], (PLACES[1][0], page), PLACES[2]):
         room = int((cm * 72.27 / 2.54 - GAP * len(lengths)) / LETTER)
-        widths = narrowed(lengths, least, table.words, room)
+        widths = narrowed(lengths, least, wrapping, room)
         if sum(widths) <= room:
             break
-    kinds = ["r" if i >= table.words else "l" if widths[i] >= max(lengths[i]) else
+    kinds = ["r" if i not in wrapping else "l" if widths[i] >= max(lengths[i]) else
              f">{{\\raggedright\\arraybackslash}}p{{{widths[i] * LETTER:.0f}pt}}" for i in columns]
     heads = []
     for i in columns:
         lines = [to_tex(line) for line in broken(visible(table.columns[i]), max(widths[i], words[i]))]
-        stack = r"\shortstack[%s]{%s}" % ("r" if i >= table.words else "l", r" \\ ".join(lines))
+        stack = r"\shortstack[%s]{%s}" % ("r" if i not in wrapping else "l", r" \\ ".join(lines))
         heads.append(stack if len(lines) > 1 else lines[0])
     width = (LETTER * sum(widths) + GAP * len(lengths)) * 2.54 / 72.27
-    return Paper(place, width, "@{}" + "".join(kinds) + "@{}", heads, [[to_tex(cell) for cell in row] for row in rows])
+    said = table.caption if not any(INTERVAL.search(cell) for row in rows for cell in row) else \
+        f"{table.caption.replace('value (interval)', 'value and interval')} {ENDS}"
+    return Paper(place, width, "@{}" + "".join(kinds) + "@{}", heads, [[cell_tex(cell) for cell in row] for row in rows],
+                 to_tex(f"{table.title}. {said}"), f"{visible(table.title)}. {visible(said)}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 
-from report import model as model_, sources
-from report.captions import FASTER, where
+from report import model as model_, set_ups, sources
+from report.captions import FASTER, IN_TURNS, where
 from report.model import NOISY, ONE_PROCESS, Card, Model, Point, interval
 from report.places import LEAST_DOF, Place, Winner, one, places, ranked, winners
 from report.rows import LEAST_PROCESSES
@@ -14,8 +14,8 @@ from report.scaling_figures import speeds
 from report.selection import by_strategy, speaking
 from report.text import count, digits, seconds
 from report.wholes import solves_of, wholes
-from report.words import BLOCKS, ELEMENT, MATRIX, OPERATION, PRECONDITION, PRODUCTS, STRATEGY, jacobian_words, \
-    problem_words
+from report.words import BLOCKS, CHOOSES, ELEMENT, MATRIX, NOT_A_STRATEGY, OPERATION, PRECONDITION, PRODUCTS, STRATEGY, \
+    jacobian_words, problem_words
 
 GIGA = 1e-9
 
@@ -67,13 +67,14 @@ def listed(words: Iterable[str]) -> str:
     return ", ".join(items[:-1]) + " and " + items[-1] if len(items) > 1 else "".join(items)
 
 
-def fullest(model: Model, card: Card, element: str) -> list[Point]:
-    """Of a card and an element: what was measured on the box where runs together have most operations of strategies; of
-    equals the largest one. Boxes below 50 K degrees of freedom only where there are no others. Of each operation and
-    strategy the point of the run that speaks there, or of the next one that has it (selection.by_strategy)."""
+def fullest(model: Model, card: Card, element: str, irregular: bool = False) -> list[Point]:
+    """Of a card and an element: what was measured on the box (or irregular mesh) where runs together have most operations of
+    strategies; of equals the largest one. Those below 50 K degrees of freedom only where there are no others. Of each
+    operation and strategy the point of the run that speaks there, or of the next one that has it (selection.by_strategy)."""
     by: dict[int, dict[str, list[Point]]] = {}
     for p in model.kernels:
-        if p.card == card and p.element == element and p.plain and p.mesh.cube:
+        is_wanted = p.mesh.words == "irregular" if irregular else p.mesh.cube
+        if p.card == card and p.element == element and p.plain and is_wanted:
             by.setdefault(p.n_dof, {}).setdefault(p.operation, []).append(p)
     told = [[p for some in of.values() for p in by_strategy(some).values()] for of in by.values()]
     return max(told, key=lambda ps: (ps[0].n_dof >= 50_000, sum(p.operation in OPERATION for p in ps), ps[0].n_dof),
@@ -115,7 +116,9 @@ def strategies_table(model: Model, card: Card, element: str) -> Table | None:
     others = [p for p in some if marks[p]]
     beside = (f" {ASIDE}: of another run than the rest of its column ({where(p.run for p in others)}), no ratio to be "
               "formed with it.") if others else ""
-    return Table(f"strategies-{card.key}-{element}", f"{ELEMENT[element]}, {card.words}",
+    processes = listed(sorted({p.time.kind for p in some}))
+    return Table(f"strategies-{card.key}-{element}",
+                 f"{ELEMENT[element]}, {card.words}, {count(some[0].n_dof)} degrees of freedom, {processes}",
                  f"Throughput in {unit} degrees of freedom per second: value (interval), {card.words}, "
                  f"{ELEMENT[element]}, box of {count(some[0].n_dof)} degrees of freedom, all points plastic, doubles. "
                  f"{kinds(p.time for p in some)}. {where(p.run for p in some if not marks[p]).capitalize()}.{beside}{said}",
@@ -166,8 +169,7 @@ SAID = (f"The fastest strategy, or those that are not told apart (=); it is fast
         "matrix with half of the blocks was not measured there, and can be faster than that); the strategy's throughput in "
         "10⁹ degrees of freedom per second; how much slower the next one is, and that matrix, with the ends between which "
         "these ratios count; and of how many strategies, compared in this run or within another one. Where another run has a strategy that was not proved slower, "
-        "it is named behind a question mark, and nobody is called the fastest. All points plastic, doubles; short samples "
-        "in turns.")
+        "it is named behind a question mark, and nobody is called the fastest. All points plastic, doubles; " + IN_TURNS + ".")
 SAID_SUSTAINED = (" *Sustained*: the same strategy, and the same matrix over it, where both worked for ten seconds "
                   "without a pause, at the clock that the card's power allows; empty: not measured so.")
 
@@ -238,7 +240,7 @@ def choice_table(model: Model) -> Table | None:
     return answers_as("choice", "Which strategy is the fastest", entries,
                       f"{kinds(p.time for e in entries for p in e.won.fastest)}. Boxes and irregular meshes of at least "
                       f"{count(LEAST_DOF)} degrees of freedom, three strategies or more. The appendix has all "
-                      "places.")
+                      f"places. {where(e.won.run for e in entries).capitalize()}.")
 
 
 def repeated_table(model: Model) -> Table | None:
@@ -262,6 +264,32 @@ def answers_table(model: Model) -> Table | None:
     return answers_as("all-places", "The fastest strategy at each place", entries,
                       "Further: how many processes measured, and the commit. ~: an interval so wide that it decides "
                       "nothing.", ["processes", "commit"], behind)
+
+
+def break_even_table(model: Model) -> Table | None:
+    """At the boxes of the tables of strategies: products that repay a set-up, beside strategies without one."""
+    beside, operations = ("element_atomic", "element_team"), ("jacvec_elastic", "jacvec")
+    rows, runs = [], []
+    for card in model.cards:
+        for element in ("hex8", "tet4"):
+            some = [p for p in fullest(model, card, element) if p.n_dof >= LEAST_DOF]
+            for strategy in ranked(some):
+                p = one(some, strategy=strategy, operation="jacvec")
+                if strategy in set_ups.WITHOUT + NOT_A_STRATEGY + CHOOSES or p is None or p.set_up is None:
+                    continue
+                at = set_ups.of_run(model.kernels, p)
+                repaid = [set_ups.break_even(at[strategy], at.get(s, {}), o) for s in beside for o in operations]
+                runs.append(p.run)
+                rows.append([Cell(card.short), Cell(ELEMENT[element]), Cell(STRATEGY[strategy]), size(p.n_dof),
+                             milli(p.set_up), *(Cell("") if n is None else Cell(str(n), n) for n in repaid)])
+    if not any(cell.text for row in rows for cell in row[5:]):
+        return None
+    return Table("break-even", "Set-ups repaid",
+                 "After how many products a strategy has taken no longer than one without a set-up, its own included, at "
+                 "the boxes of the tables of strategies; of matrices with one assembly. Empty: never, or not measured. "
+                 f"Set-ups in ms, the median over processes; {where(runs)}.",
+                 ["card", "element", "strategy", "DoF", "set-up"] +
+                 [f"{OPERATION[o]}s beside {STRATEGY[s]}" for s in beside for o in operations], rows, words=3)
 
 
 def solves_table(model: Model) -> Table | None:
@@ -399,9 +427,10 @@ def solve_choice_table(model: Model) -> Table | None:
     """Of each place of solves_of: who takes least, without and with set-up."""
     cards = {card: i for i, card in enumerate(model.cards)}
     found = sorted(solves_of(model).items(), key=lambda e: (cards.get(e[0][0], len(cards)), *e[0][1:3]))
-    rows = []
+    rows, runs = [], []
     measured = [s for s in BLOCKS if any(s in wholes(some) for _, some in found)]
     for (card, case, element, _, precondition, n), some in found:
+        runs.append(some[0].run)
         at = wholes(some)
         cells = []
         for seconds_of, level in ((lambda w: w.solve.time.value, lambda w, of: model_.counted(w.solve, of.solve).low <= 1),
@@ -428,6 +457,7 @@ def solve_choice_table(model: Model) -> Table | None:
         "then the same with the set-ups of mesh, strategy and "
         "preconditioner; of how many strategies. *Fixed iterations*: 20 Newton iterations of 30 GMRES iterations each; "
         "*load steps*: to convergence. Medians of one run each, set-ups timed once (see limits): who takes least of two "
-        f"that differ by less than a factor of {ONE_PROCESS} is not decided (~). Intervals are in the appendix.",
+        f"that differ by less than a factor of {ONE_PROCESS} is not decided (~). Intervals are in the appendix. "
+        f"{kinds(p.time for _, some in found for p in some).partition(':')[0]}; {where(runs)}.",
         ["card", "problem", "preconditioner", "DoF", "least", "matrix / it", "least, set-up", "matrix / it, set-up", "of"],
         rows, words=3)

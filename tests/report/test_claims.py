@@ -8,6 +8,8 @@ import unittest
 
 from report import claims, documents, model, reproduce, rows, text, words
 from report.claim import Claim, hardware, matches, read_claims
+from report.model import ONE_PROCESS
+from report.quantities import QUANTITIES
 from report.render import tables
 from report.verdicts import Verdict, decide, decide_all
 from tests.report.test_rows import HEADER, ROW, of_process
@@ -33,6 +35,24 @@ def ends(seconds: float, spread: float = 0.01) -> str:
 class Page(unittest.TestCase):
     def test_the_page_is_what_the_rows_say(self):
         self.assertEqual(documents.main(["--check"]), 0)
+
+    def test_sentences_about_plastic_solves_select_plastic_ones(self):
+        named = [claim for claim in read_claims() if "plastic solve" in claim.sentence]
+        self.assertGreater(len(named), 3)
+        for claim in named:
+            with self.subTest(claim.name):
+                self.assertEqual(claim.select.get("plastic_measured"), "> 0")
+
+    def test_a_range_of_times_is_wide_enough_for_one_process(self):
+        """Else it could never hold; of equal sides it must hold where they are equal."""
+        for claim in read_claims():
+            with self.subTest(claim.name):
+                if claim.above is not None and claim.below is not None and not QUANTITIES[claim.quantity].counted:
+                    self.assertGreater(claim.bound(claim.below) / claim.bound(claim.above), ONE_PROCESS**2)
+                for equal in ("sustained_patch", "sustained_matrix", "contact_pass", "material_by_strategy"):
+                    if claim.name == equal:
+                        self.assertGreater(1 / ONE_PROCESS, claim.above or 0.0)
+                        self.assertLess(ONE_PROCESS, claim.below or 99.0)
 
     def test_every_claim_is_measured_on_a_machine(self):
         for claim, verdicts in decide_all(read_claims()):
@@ -122,7 +142,7 @@ class Deciding(unittest.TestCase):
         v = self.decided(self.run_of("one", ("a", 1.0), ("b", 0.5)), claim=claim)
         self.assertEqual((v.verdict, v.points[0].lacks), ("cannot tell", ("c",)))
         self.assertEqual(claims.sentence(claim, [v]), "B is 2.00 times as fast. Measured over `a` alone.")
-        self.assertEqual(documents.counted(v), "cannot tell, 1 over `a` alone")
+        self.assertEqual(claims.counts(v), "cannot tell, 1 over `a` alone")
         self.assertEqual(self.decided(self.run_of("slow", ("a", 1.0), ("b", 2.0)), claim=claim).verdict, "fails")
 
     def test_points_without_the_strongest_are_told_apart(self):
@@ -134,7 +154,7 @@ class Deciding(unittest.TestCase):
         v = self.decided(run, claim=claim)
         self.assertEqual(claims.sentence(claim, [v]), "B is 1.50 times as fast. Over `a` alone, where `c` was not measured: "
                          "4.00.")
-        self.assertEqual(documents.counted(v), "cannot tell, holds at 1 of 2 points, 1 over `a` alone")
+        self.assertEqual(claims.counts(v), "holds at 1, undecided at 1 of 2 points, 1 over `a` alone")
 
     def test_three_processes_have_an_interval(self):
         close = (("a", 1.0), ("a", 1.002), ("a", 1.001), ("b", 0.97), ("b", 0.972), ("b", 0.971))
@@ -204,7 +224,7 @@ class Deciding(unittest.TestCase):
                             for v, t in (("a", 1.0), ("b", 2.0)))
         v = self.decided(run)
         self.assertEqual((v.verdict, v.count("holds")), ("fails", 1))
-        self.assertIn("fails (1 of 2 points hold, one process); 0.500 times at tet4 jacvec", claims.describe(v))
+        self.assertIn("m: holds at 1, fails at 1 of 2 points (one process); 0.500 times at tet4 jacvec", claims.describe(v))
         self.assertEqual(claims.sentence(v.claim, [v]), "B is 0.500 to 2.00 times as fast.")
 
     def test_a_gpu_is_compared_with_a_host_that_the_sentence_names(self):
@@ -231,10 +251,98 @@ class Deciding(unittest.TestCase):
             self.assertIn("2.00 times as fast", text.replace("\n  ", " "))
             self.assertIn("m: holds at the one point", text.replace("\n  ", " "))
 
-    def test_a_list_is_a_ratio_for_each(self):
-        claim = self.claim(CLAIM.replace('over = {variant = "a"}', 'over = {variant = ["a", "c"]}'))
-        v = self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5), ("c", 2.0)), claim=claim)
-        self.assertEqual(sorted(p.ratio.value for p in v.points), [2.0, 4.0])
+    RIVALS = CLAIM.replace('over = {variant = "a"}', 'over = {variant = ["a", "c"]}')
+
+    def test_a_place_counts_where_all_strategies_beside_are_beaten(self):
+        for k, (time, verdict, told) in enumerate(((2.0, "holds", 2.0), (0.51, "cannot tell", 1.02), (0.25, "fails", 0.5))):
+            v = self.decided(self.run_of(f"r{k}", ("a", 1.0), ("b", 0.5), ("c", time)), claim=self.claim(self.RIVALS))
+            self.assertEqual((v.verdict, len(v.points), sorted(p.ratio.value for p in v.pairs)),
+                             (verdict, 1, sorted([2.0, time / 0.5])))
+            self.assertEqual((v.points[0].ratio.value, v.points[0].rivals), (told, 2))
+            self.assertIn(f"{1 + (k == 0)} of 2 pairs", claims.describe(v))
+            self.assertIn(f"B is {told:.2f} times" if told >= 1 else "B is 0.500 times", claims.sentence(v.claim, [v]))
+        time = self.RIVALS.replace('"speed"', '"time"').replace("above = 1.0", "below = 1.0")
+        v = self.decided(self.path / "r0", claim=self.claim(time))
+        self.assertEqual((v.verdict, v.points[0].ratio.value), ("holds", 0.5))
+
+    def test_a_range_is_judged_beside_the_strongest(self):
+        claim = self.claim(self.RIVALS.replace("above = 1.0", "above = 1.5\nbelow = 3.0"))
+        v = self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5), ("c", 9.0)), claim=claim)
+        self.assertEqual((v.verdict, [p.verdict for p in v.pairs]), ("holds", ["holds", "fails"]))
+
+    def test_a_place_with_fewer_rivals_than_asked_for_is_none(self):
+        run = self.run_of("r", ("a", 1.0), ("b", 0.5))
+        for least, n in ((1, 1), (2, 0)):
+            v = self.decided(run, claim=self.claim(self.RIVALS.replace("above", f"rivals = {least}\nabove")))
+            self.assertEqual((len(v.points), v.noisy), (n, 0))
+        with self.assertRaisesRegex(rows.Fault, "rivals: is of a claim with several"):
+            self.claim(CLAIM.replace("above", "rivals = 2\nabove"))
+
+    def test_points_left_out_as_noisy_are_said(self):
+        def run(name: str, loaded: str) -> pathlib.Path:
+            folder = self.run_of(name, ("a", 1.0), ("b", 0.5), ("c", 0.6))
+            text = (folder / "kernels.csv").read_text().splitlines()
+            (folder / "kernels.csv").write_text("\n".join(
+                line.removesuffix(",,ok") + ",loaded,ok" if f",{loaded}," in line else line for line in text) + "\n")
+            return folder
+
+        for loaded, ratios, said in (("a", [1.2], "m: holds at the one point (one process; 1 of 1 pairs)"),
+                                     ("c", [], "m: not measured, 1 left out as noisy"),
+                                     ("b", [], "m: not measured, 1 left out as noisy")):
+            v = self.decided(run(f"rivals-{loaded}", loaded), claim=self.claim(self.RIVALS))
+            self.assertEqual([round(p.ratio.value, 12) for p in v.points], ratios)  # a is weaker than c: it decides nothing
+            self.assertTrue(claims.describe(v).startswith(said), claims.describe(v))
+        v = self.decided(run("plain", "a"))
+        self.assertEqual((v.verdict, v.noisy), ("not measured", 1))
+        older = self.run_of("older", ("a", 1.0), ("b", 0.5))
+        self.assertEqual(self.decided(self.path / "plain", older).noisy, 0)
+
+    def test_what_is_counted_does_not_depend_on_noise(self):
+        claim = self.claim(CLAIM.replace('over = {variant = "a"}\n', "").replace('"speed"', '"bytes_work_per_node"'))
+        v = self.decided(self.run_of("r", ("b", 1.0), changes=(",2,,ok", ",2,wide,ok")), claim=claim)
+        self.assertEqual((len(v.points), v.noisy), (1, 0))
+        timed = self.claim(CLAIM.replace('over = {variant = "a"}\n', "").replace('"speed"', '"time"'))
+        self.assertEqual(len(self.decided(self.path / "r", claim=timed).points), 0)
+
+    def test_counts_of_an_expectation(self):
+        for k, (time, plain, expected) in enumerate((
+                (0.5, "holds at the one point", "met at the one point"),
+                (1.0, "undecided at the one point", "undecided at the one point"),
+                (2.0, "fails at the one point", "not met at the one point"))):
+            run = self.run_of(f"r{k}", ("a", 1.0), ("b", time))
+            for more, said in (("", plain), ('expected = "yes"\n', expected),
+                               ('expected = "yes"\nmeans = "it is so"\n', plain)):
+                v = self.decided(run, claim=self.claim(CLAIM.replace("above", f"{more}above")))
+                self.assertEqual(claims.counts(v), said)
+                self.assertEqual("Holds where" in " ".join(documents.bullet(v.claim, [v], "")), "means" in more)
+                self.assertEqual(f"expectation {said}" in claims.describe(v), "expected" in more and "means" not in more)
+
+    def test_counts_stand_together(self):
+        run = self.run_of("r", ("a", 1.0), ("b", 0.5))
+        with open(run / "kernels.csv", "a") as file:
+            for element, time in (("tet4", 2.0), ("tet4_p4", 2.0), ("hex8_naive", 1.0)):
+                file.writelines(ROW.replace(",patch,", f",{v},").replace(ENDS, ends(t)).replace("hex8", element)
+                                + "\n" for v, t in (("a", 1.0), ("b", time)))
+        for more, said in (("", "holds at 1, fails at 2, undecided at 1 of 4 points"),
+                           ('expected = "yes"\n', "met at 1, not met at 2, undecided at 1 of 4 points")):
+            v = self.decided(run, claim=self.claim(CLAIM.replace("above", f"{more}above")))
+            self.assertEqual(claims.counts(v), said)
+        far = self.claim(CLAIM.replace("above = 1.0", "above = 9.0"))
+        self.assertEqual(claims.counts(self.decided(run, claim=far)), "fails at 4 of 4 points")
+        near = self.claim(CLAIM.replace("above = 1.0", "above = 0.1"))
+        self.assertEqual(claims.counts(self.decided(run, claim=near)), "holds at all 4 points")
+
+    def test_bounds_in_words(self):
+        for old, new, said in (("", "", "it is faster"), ("above = 1.0", "above = 2.5", "it is more than 2.5 times as fast"),
+                               ("above = 1.0", "below = 1.0", "it is slower"),
+                               ("above = 1.0", "above = 2.0\nbelow = 4.0", "it is 2 to 4 times as fast"),
+                               ('"speed"', '"energy"', "it takes more energy"), ('"speed"', '"flop"', "it has more"),
+                               ('"speed"', '"time"\nas = "percent"', "it is more than 1 %"),
+                               ("above = 1.0", 'above = 1.0\nmeans = "it wins"', "it wins")):
+            self.assertEqual(claims.bounds(self.claim(CLAIM.replace(old, new) if old else CLAIM)), said)
+        text = CLAIM.replace('over = {variant = "a"}\n', "").replace('"speed"', '"bytes_setup"')
+        self.assertEqual(claims.bounds(self.claim(text.replace("above = 1.0", "above = 5.1\nbelow = 6.3"))),
+                         "it is 5.1 to 6.3 MB")
 
     def test_unusual_rows_do_not_count(self):
         pair = (("a", 1.0), ("b", 0.5))
@@ -281,7 +389,7 @@ class Deciding(unittest.TestCase):
             claim = self.claim(text.replace("above = 1.0", f"above = {above}"))
             v = self.decided(self.run_of(f"r{above}", ("b", 1.0)), claim=claim)
             self.assertEqual(v.verdict, verdict)
-            self.assertIn("(1 point, counted); 0.400 B at", claims.describe(v))
+            self.assertIn("the one point (counted); 0.400 B at", claims.describe(v))
 
     def test_a_map_of_a_box(self):
         claim = self.claim(CLAIM.replace('over = {variant = "a"}\n', "").replace('"speed"', '"map_per_node"'))
@@ -351,7 +459,7 @@ class Deciding(unittest.TestCase):
         text = "before\n<!-- claims: c -->\nold 9.99\n<!-- end -->\nafter\n"
         new = documents.rewritten(pathlib.Path("docs/x.md"), text, decided)
         self.assertIn("B is 2.00 times as fast. (m: holds at the one point; tested with Hex8, tangent products, "
-                      "boxes, 375 DoF; [rows](claims.md#is-b-faster))",
+                      "boxes, 375 DoF; [rows](claims.md#c))",
                       " ".join(new.split()))
         self.assertNotIn("9.99", new)
         self.assertEqual(documents.rewritten(pathlib.Path("docs/x.md"), new, decided), new)
@@ -403,6 +511,59 @@ class Reproducing(unittest.TestCase):
         code, _, err = self.program("host_matrix_tet4")
         self.assertEqual(code, 2)
         self.assertIn("broken", err)
+
+    def test_a_reader_takes_another_size_and_mesh(self):
+        mesh = self.build / "a part.msh"
+        mesh.write_text("")
+        known = {claim.name: claim for claim in read_claims()}
+        patch, order, ranks = (known[name] for name in ("patch_over_matrix", "order_of_elements", "two_gpus_large"))
+        for claim, dofs, path, flags in (
+                (patch, "3000000", "", ["--fe_dofs=3000000"]), (patch, "", "irregular", ["--fe_dofs=1000000", "--fe_mesh=irregular"]),
+                (order, "300000", "9x9x36", ["--fe_dofs=300000", "--fe_mesh=9x9x36"]),
+                (patch, "", str(mesh), [f"--fe_mesh={mesh.resolve()}"])):
+            taken = reproduce.own_size(claim, dofs, path)
+            self.assertEqual(len(taken.reproduce), len(claim.reproduce))
+            for text in taken.reproduce:
+                command, _ = reproduce.command_of(text, self.build, self.build, 1)
+                self.assertEqual([word for word in command if word.startswith(("--fe_dofs", "--fe_mesh"))], flags)
+        self.assertEqual(reproduce.own_size(ranks, "9000000", "").reproduce[1],
+                         "scaling --backend cuda --ranks 2 --variants patch --dofs 9000000")
+        self.assertIs(reproduce.own_size(patch, "", ""), patch)
+        self.assertEqual(reproduce.sizes_of(reproduce.own_size(patch, "3000000", "irregular")),
+                         "dofs 3000000; mesh irregular")
+
+    def test_a_size_or_mesh_that_a_claim_has_not_is_one_line(self):
+        for words, part in ((("matrix_free_solve", "--dofs", "9000"), "its command `solves` takes no other size"),
+                            (("petsc_gamg", "--dofs", "9000"), "its command `make bench` takes no other size"),
+                            (("anderson_newton", "--mesh", "irregular"), "its command `bench` takes no other size"),
+                            (("patch_over_matrix", "--dofs", "3M"), "DOFS=3M: is no number"),
+                            (("patch_over_matrix", "--dofs", "9000"), "DOFS=9000: it is of >= 250000 degrees"),
+                            (("patch_over_matrix", "--mesh", "sphere"), "MESH=sphere: is not FILE.msh, irregular"),
+                            (("patch_over_matrix", "--mesh", "no.msh"), "MESH=no.msh: there is no such file"),
+                            (("four_gpus_small", "--dofs", "9000"), "it is of 250000 to 350000 degrees"),
+                            (("patch_over_matrix", "--mesh", "a.msh", "--dofs", "9"), "a file has its own size")):
+            for more in ((), ("--check",)):
+                code, out, err = self.program(*words, *more)
+                self.assertEqual((code, out, err.count("\n")), (2, "", 1), words)
+                self.assertIn(part, err)
+        for name in ("patch_over_matrix", "petsc_gamg"):  # neither is built nor measured
+            self.assertEqual(self.program(name, "--check"), (0, "", ""))
+
+    def test_sizes_that_a_claim_says_nothing_of_are_told(self):
+        self.kernels("5e-6")  # rows of 375 degrees of freedom
+        _, out, _ = self.program("host_patch_over_matrix")
+        self.assertIn("rows of 375 degrees of freedom do not count: it is of >= 20000", out)
+        self.assertEqual(out.splitlines()[-1], "not measured")
+        self.assertNotIn("do not count", self.program("host_matrix_tet4")[1])
+
+    def test_first_lines_say_size_and_mesh(self):
+        self.kernels("5e-6")
+        _, out, _ = self.program("host_matrix_tet4", "--dofs", "30000", "--mesh", "irregular")
+        self.assertIn("measured here: dofs 30000; mesh irregular; DOFS=N and MESH=FILE.msh", out.splitlines()[2])
+        self.assertIn("--fe_mesh=irregular", out)
+        (self.build / "solves").write_text("")
+        _, out, _ = self.program("matrix_free_solve")
+        self.assertIn("take no other size or mesh", out.splitlines()[2])
 
     def test_rows_that_were_disturbed_are_told(self):
         self.kernels("5e-6", "loaded")

@@ -305,7 +305,7 @@ class Studies(unittest.TestCase):
                 small.row(8 * 292008e-9, 0.01, condition="sustained", operand="smooth")])
         panel, over = self.drawn()["conditions-h200"].panels
         self.assertEqual([round(x, 6) for x, *_ in panel.points], [1, 0.5])  # of node_csr there is nothing to compare
-        self.assertEqual([w[2] for w in over.words], ["after a pause", "without pause"])
+        self.assertEqual([w[2] for w in over.words], ["in turns", "without pause"])
 
     def test_one_sample_each_and_iterations_without_a_residual(self):
         self.write("kernels.csv", [small.row(2e-5, 0.0, variant=v, repetitions=1) for v in ("patch", "node_csr")])

@@ -8,6 +8,7 @@ import unittest
 from unittest import mock
 
 from report import choice, documents, model, parts, rows, set_ups, sources, statistics
+from report.render import tables
 from report.rows import Fault
 from report.verdicts import Decided
 from tests.report import small
@@ -52,7 +53,8 @@ class Rows(unittest.TestCase):
         text = "\n".join(parts.strategy(["patch"]))
         self.assertIn("| `residual` |", text)
         # of plenty: n 1e-10 seconds an operation, so ten billion degrees of freedom a second
-        self.assertRegex(text, r"Hex8 \| 6\.44 M \| 10\.0 \(9\.90–10\.1\)")
+        self.assertRegex(text, r"Hex8 \| 6\.44 M \| 1 \| 10\.0 \(9\.90–10\.1\)")
+        self.assertIn("| DoF | processes |", text)
         self.assertNotIn("`strategy`", text)
         self.assertEqual(parts.strategy(["dof_csr"])[2:], [])
 
@@ -97,6 +99,36 @@ class Rows(unittest.TestCase):
         self.assertEqual(line[head.index("`jacvec`, sustained")], "8.00 (7.92–8.08), c2")
         self.assertEqual(line[head.index("`jacvec`")], "10.0 (9.90–10.1)")
         self.assertNotIn("`jacvec_elastic`, sustained", head)
+
+    def with_set_ups(self) -> list[dict]:
+        """Half a second for patch, nothing for others; on Tet4 element_team takes one and a half times patch's time."""
+        lines = [line | {"setup_s": 0.5 if line["variant"] == "patch" else 0.0} for line in small.plenty()]
+        return lines + [line | {"variant": "element_team", "setup_s": 0.0, "median_s": 1.5 * line["median_s"]}
+                        for line in lines if line["variant"] == "patch" and line["element"] == "tet4"
+                        and "krylov" not in line]
+
+    def test_set_ups_are_told_with_numbers(self):
+        self.use(c1=self.with_set_ups())
+        text = " ".join(parts.set_ups("", "../"))
+        self.assertIn("Of 1 whole solves on GPUs that compare strategies, set-ups counted, `element_atomic` takes least in 1 "
+                      "and `patch` in 0.", text)
+        n = small.SIZES[-1][1]
+        hex8, tet4 = (math.ceil(0.5 / (slower * n * 1e-10)) for slower in (1.0, 0.5))
+        self.assertIn(f"Hex8 against `element_atomic` {hex8} (H200, 6.44 M DoF); Tet4 against `element_team` {tet4} (H200, "
+                      "6.44 M DoF)", text)
+        self.assertIn("(../results/report/report.md#set-ups-repaid)", text)
+        table = tables.break_even_table(parts.model())
+        self.assertEqual(table.title, "Set-ups repaid")
+        lines = [[cell.text for cell in row] for row in table.rows]
+        head = table.columns.index("tangent products beside team per element")
+        self.assertEqual([(line[1], line[head - 2], line[head]) for line in lines if line[2] == "patch"],
+                         [("Hex8", str(hex8), ""), ("Tet4", str(hex8), str(tet4))])
+
+    def test_solves_of_the_choice_say_their_size(self):
+        self.use(c1=self.with_set_ups())
+        solve, with_set_ups, least = choice.solved("m", "cuda", "hex8")
+        self.assertTrue(solve.endswith(", 311 K") and with_set_ups.endswith(", 311 K"), (solve, with_set_ups))
+        self.assertEqual(least, "`element_atomic`")
 
     def test_a_part_is_written_and_found_to_be_right(self):
         self.use(c1=small.plenty())
@@ -199,6 +231,25 @@ class Documents(unittest.TestCase):
                 self.assertEqual([m[0] for m in number.finditer(text)], [])
         self.assertEqual([m[0] for m in number.finditer("23.7 GDoF/s, 4 ms and 1.2 times as fast, 30 s, 161³ cells")],
                          ["23.7 GDoF/s", "4 ms", "1.2 times"])
+
+
+    def test_documents_with_typed_numbers_are_named(self):
+        """Those that results/README.md does not name have none; those with times of runs tell their commits."""
+        measured = re.compile(r"\d[\d.,]*[  ]?(?:[GM]DoF/s|ms|µs|nJ|MHz|GB/s|GFLOP/s|MB|GB|s)(?![\w³])")
+        page = (model.ROOT / "results/README.md").read_text().partition("## Generated text\n")[2]
+        typed = set(re.findall(r"[\w-]+\.md", page.partition("are typed:")[2].partition("`HISTORY.md`")[0]))
+        self.assertGreater(len(typed), 5)
+        for name in ("findings.md", "ranks.md", "predictions.md", "strategies.md", "design.md"):
+            text = (model.ROOT / "docs" / name).read_text()
+            text = re.sub(r"<!-- [\w -]+(?:: [^>]+)? -->.*?<!-- end -->|```.*?```|`[^`]*`", "", text, flags=re.DOTALL)
+            with self.subTest(name):
+                self.assertNotIn(name, typed)
+                self.assertEqual([m[0] for m in measured.finditer(text) if m[0] not in ("30 s", "60 s")], [])
+        for name, commits in (("contact.md", ("5ccde20", "4c39644", "e554ee4")),
+                              ("method.md", ("75f760f", "616e4bc", "79530f0", "e3aa870", "e7b462d"))):
+            text = (model.ROOT / "docs" / name).read_text()
+            self.assertIn(name, typed)
+            self.assertEqual([c for c in commits if c not in text], [])
 
 
 if __name__ == "__main__":
