@@ -100,22 +100,27 @@ def precision(model: Model, card: Card) -> Figure | None:
 
 
 def energy(model: Model, card: Card) -> Figure | None:
-    """With the range of windows; readings up to schema 6 have none."""
-    some = [p for p in model.kernels if p.card == card and p.plain and p.nj_per_dof and p.mesh.cube]
-    some = speaking([p for p in some if p.n_dof == max((q.n_dof for q in some), default=0)])
-    panels = []
+    """On the box where most strategies were measured, of equals the largest. Readings up to schema 6 have no range."""
+    at: dict[int, list[Point]] = {}
+    for p in model.kernels:
+        if p.card == card and p.plain and p.energy and p.mesh.cube:
+            at.setdefault(p.n_dof, []).append(p)
+    told = [speaking(some) for some in at.values()]
+    some = max(told, key=lambda ps: (len({p.strategy for p in ps}), ps[0].n_dof), default=[])
+    panels, times = [], []
     for element in ("hex8", "tet4"):
         for operation in ("jacvec", "jacvec_elastic"):
-            there = find(some, element=element, operation=operation)
+            there = [p for p in find(some, element=element, operation=operation) if p.strategy not in CHOOSES]
             if len(there) < 2:
                 continue
-            values = [(p.strategy, *style_of(p.strategy), Time(p.nj_per_dof, p.nj_low or p.nj_per_dof,
-                                                               p.nj_high or p.nj_per_dof, 1, 1), 0.0) for p in there]
+            times += [p.energy for p in there]
+            values = [(p.strategy, *style_of(p.strategy), p.energy, 0.0) for p in there]
             panels.append(
                 dots(f"{ELEMENT[element]}, {OPERATION[operation]}, {count(there[0].n_dof)}",
                      linear("nJ per degree of freedom", 1.08 * max(t.high for *_, t, _ in values)), ranked(there),
                      values))
-    bars = "Bars: the range of six windows of one process" if all(p.nj_low for p in some) else \
+    bars = kind_of(times) if times and not any(t.one_process for t in times) else \
+        "Bars: the range of six windows of one process" if all(p.nj_low for p in some) else \
         "One reading of some seconds each; bars, where there are some: the range of six windows"
     return figure(f"energy-{card.key}", f"Energy of products, {card.words}",
                   f"Energy of the whole card per degree of freedom of a product, {card.words}. Left is better. {bars}; "

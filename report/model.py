@@ -234,6 +234,21 @@ class Point:
         return self.time.rate(self.row["n_dof"])
 
     @property
+    def energy(self) -> Time | None:
+        """nJ of a call for a degree of freedom: with the interval between processes where there are enough of them, else
+        with the range of the windows of the first one, where it tells that."""
+        told = [float(row["nj_per_dof"]) for row in self.rows if row["nj_per_dof"]]
+        if not told:
+            return None
+        if len(told) >= LEAST_PROCESSES:
+            if statistics is None:
+                return Time(plain.median(told), min(told), max(told), len(told), 1)
+            e = statistics.estimate(told)
+            return Time(e.value, e.low, e.high, e.processes, 1)
+        low, high = (self.row[name] or told[0] for name in ("nj_low", "nj_high"))
+        return Time(told[0], low, high, 1, 1)
+
+    @property
     def plain(self) -> bool:
         """As the main figures have it: double precision, linear hardening, own order, all points plastic; in any condition
         and of any operand."""

@@ -34,7 +34,7 @@ from runner import cards, costs, experiments, folder, launch, measure, points, p
 from runner.here import Failure, find_gmsh, find_here, first_kernels, say, settings_line, warn
 from runner.summary import ALLOWED, clock
 
-MOST = 0.25  # of what is left a point may take, or twice what was predicted; then others have their turn
+MOST = 0.25  # of what is left a point of the sweep may take, or twice what was predicted; then others have their turn
 SLOWER = 1.5  # as much longer tables and figures may take in the end than before
 
 
@@ -152,7 +152,7 @@ class Run:
                 self.leave_out(task, number, predicted)
                 return
             limit = (1.0 if anyway else ALLOWED) * self.budget - SLOWER * self.publishing - elapsed
-            if not anyway:
+            if not anyway and not self.paper:
                 limit = min(limit, max(costs.LATE * needed, MOST * (self.budget - elapsed)))
             limit = max(limit, 1.0)
         of = f" of {clock(self.budget)}" if self.budget else ""

@@ -326,6 +326,17 @@ class Studies(unittest.TestCase):
             self.assertEqual([[x for x, _ in line] for line, _ in found.panels[0].thin], [[8, 12]] * 2 if windows else [])
             self.assertEqual("One reading" in found.caption, not windows)
 
+    def test_energy_is_of_the_size_with_most_strategies_and_between_processes(self):
+        self.write("kernels.csv", [small.row(variant=v, nj_per_dof=e * f, nj_low=1.0, nj_high=99.0, process=k, n_dof=3000, case="box9")
+                                   for v, e in (("patch", 10.0), ("node_csr", 20.0), ("two_phase", 30.0))
+                                   for k, f in ((1, 0.99), (2, 1.0), (3, 1.01))] +
+                   [small.row(variant=v, nj_per_dof=50.0) for v in ("patch", "node_csr")])
+        (found,) = [f for f in figures.all_figures(model.build_one(self.run)) if f.name == "energy-h200"]
+        self.assertEqual([round(x, 2) for x, *_ in found.panels[0].points], [10, 20, 30])
+        ends = [x for line, _ in found.panels[0].thin for x, _ in line]
+        self.assertTrue(ends and all(9.6 < x < 31.5 for x in ends), ends)
+        self.assertIn("between processes", found.caption)
+
     def test_each_sample_is_a_dot_of_its_process(self):
         self.write("kernels.csv", [small.row(2e-5, 0.01, variant=v, process=n)
                                    for v in ("patch", "node_csr") for n in (1, 2)])
