@@ -10,28 +10,32 @@ from report.claim import Claim
 from report.verdicts import Decided, Verdict
 from report.text import count, digits, interval
 from report.wholes import solves_of, wholes
+from report.rows import LEAST_PROCESSES
 from report.words import BLOCKS, ELEMENT
 
+FEW = "¹"
 Known = Mapping[str, tuple[Claim, Sequence[Verdict]]]
 
 
 def largest(known: Known, name: str, machine: str, element: str, box: bool,
             operation: str = "jacvec") -> Decided | None:
     """Of a claim the point of products with tangents (of 21 numbers: jacvec_full) on the largest cube, or the largest mesh
-    that is no box."""
+    that is no box; one that can hold, of enough processes, before a larger one."""
     verdicts = known[name][1] if name in known else ()
     points = [p for v in verdicts if v.machine == machine for p in v.points
               if p.where["element"] == element and p.where["operation"] == operation
               and (mesh_of(str(p.where["case"])).cube if box else kind_of_mesh(str(p.where["case"])) != "box")]
-    return max(points, key=lambda p: int(p.where["n_dof"] or 0), default=None)
+    return max(points, key=lambda p: (not p.lacks, p.ratio.processes >= LEAST_PROCESSES, int(p.where["n_dof"] or 0)),
+               default=None)
 
 
 def cell(point: Decided | None) -> str:
-    """A ratio with its interval and size; ≤: over one matrix alone."""
+    """A ratio with its interval and size; ≤: over one matrix alone; FEW: of fewer processes than an interval takes."""
     if point is None:
         return "-"
     r = point.ratio
-    return f"{'≤ ' * bool(point.lacks)}{interval(r.value, r.low, r.high)}, {count(int(point.where['n_dof'] or 0))}"
+    few = FEW * (r.processes < LEAST_PROCESSES)
+    return f"{'≤ ' * bool(point.lacks)}{interval(r.value, r.low, r.high)}{few}, {count(int(point.where['n_dof'] or 0))}"
 
 
 def solved(machine: str, backend: str, element: str) -> tuple[str, str, str]:
@@ -47,7 +51,8 @@ def solved(machine: str, backend: str, element: str) -> tuple[str, str, str]:
     own, matrix = at["patch"], min((at[name] for name in BLOCKS if name in at), key=lambda w: w.solve.time.value)
     r = model_.counted(matrix.solve, own.solve)
     alone = "≤ " * any(name not in at for name in BLOCKS)
-    return (f"{alone}{interval(r.value, r.low, r.high)}{'~' if r.noisy else ''}, {count(place[5])}",
+    few = FEW * (r.processes < LEAST_PROCESSES)
+    return (f"{alone}{interval(r.value, r.low, r.high)}{few}{'~' if r.noisy else ''}, {count(place[5])}",
             f"{alone}{digits(matrix.total / own.total)}, {count(place[5])}", f"`{min(at, key=lambda s: at[s].total)}`")
 
 
