@@ -8,9 +8,10 @@ import unittest
 from unittest import mock
 
 from report import choice, documents, model, parts, rows, set_ups, sources, statistics
+from report.claim import read_claims
 from report.render import tables
 from report.rows import Fault
-from report.verdicts import Decided
+from report.verdicts import Decided, Verdict
 from tests.report import small
 
 
@@ -28,8 +29,21 @@ class Take(unittest.TestCase):
             self.assertEqual(choice.take(points), said)
 
     def test_a_ratio_over_one_matrix_is_an_upper_end(self):
-        self.assertEqual(choice.cell(self.point(1.5, "assembled_symmetric")), "≤ 1.50 (1.36–1.65), 6.44 M")
-        self.assertEqual(choice.cell(self.point(1.5)), "1.50 (1.36–1.65), 6.44 M")
+        self.assertEqual(choice.cell(self.point(1.5, "assembled_symmetric")), "≤ 1.50 (1.36–1.65)¹, 6.44 M")
+        self.assertEqual(choice.cell(self.point(1.5)), "1.50 (1.36–1.65)¹, 6.44 M")
+
+    def test_a_point_that_can_hold_and_has_processes_comes_before_a_larger_one(self):
+        where = {"element": "hex8", "operation": "jacvec", "case": "box128-distorted", "n_dof": 6440067}
+        def point(n: int, processes: int, *lacks: str) -> Decided:
+            return Decided(where | {"n_dof": n}, "assembled_bsr", statistics.Estimate(1.5, 1.4, 1.6, processes), "", "c1",
+                           False, lacks=lacks)
+        (claim,) = [c for c in read_claims() if c.name == "patch_over_matrix"]
+        for points, said in (((point(9, 1, "x"), point(8, 1)), 8), ((point(9, 1), point(8, 3), point(7, 3)), 8),
+                             ((point(9, 3, "x"), point(8, 1, "x")), 9), ((point(9, 1), point(8, 1)), 9)):
+            known = {claim.name: (claim, [Verdict(claim, "m", "holds", points)])}
+            found = choice.largest(known, claim.name, "m", "hex8", True)
+            self.assertEqual(found.where["n_dof"], said)
+        self.assertEqual(choice.cell(point(3000000, 3)), "1.50 (1.40–1.60), 3.00 M")
 
 
 class Rows(unittest.TestCase):
@@ -110,8 +124,8 @@ class Rows(unittest.TestCase):
     def test_set_ups_are_told_with_numbers(self):
         self.use(c1=self.with_set_ups())
         text = " ".join(parts.set_ups("", "../"))
-        self.assertIn("Of 1 whole solves on GPUs that compare strategies, set-ups counted, `element_atomic` takes least in 1 "
-                      "and `patch` in 0.", text)
+        self.assertIn("Of 1 whole solves on GPUs that compare strategies (311 K DoF), set-ups counted, which each run timed "
+                      "once, `element_atomic` takes least in 1 and `patch` in 0.", text)
         n = small.SIZES[-1][1]
         hex8, tet4 = (math.ceil(0.5 / (slower * n * 1e-10)) for slower in (1.0, 0.5))
         self.assertIn(f"Hex8 against `element_atomic` {hex8} (H200, 6.44 M DoF); Tet4 against `element_team` {tet4} (H200, "
