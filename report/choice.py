@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from report import model as model_, parts, text, words
+from report import model as model_, parts, statistics, text, words
 from report.cases import kind_of_mesh, mesh_of
 from report.claim import Claim
 from report.verdicts import Decided, Verdict
@@ -33,9 +33,12 @@ def cell(point: Decided | None) -> str:
     """A ratio with its interval and size; ≤: over one matrix alone; FEW: of fewer processes than an interval takes."""
     if point is None:
         return "-"
-    r = point.ratio
+    return f"{told(point.ratio, bool(point.lacks))}, {count(int(point.where['n_dof'] or 0))}"
+
+
+def told(r: statistics.Estimate | model_.Time, alone: bool) -> str:
     few = FEW * (r.processes < LEAST_PROCESSES)
-    return f"{'≤ ' * bool(point.lacks)}{interval(r.value, r.low, r.high)}{few}, {count(int(point.where['n_dof'] or 0))}"
+    return f"{'≤ ' * alone}{interval(r.value, r.low, r.high)}{few}"
 
 
 def solved(machine: str, backend: str, element: str) -> tuple[str, str, str]:
@@ -50,10 +53,9 @@ def solved(machine: str, backend: str, element: str) -> tuple[str, str, str]:
     at = wholes(some)
     own, matrix = at["patch"], min((at[name] for name in BLOCKS if name in at), key=lambda w: w.solve.time.value)
     r = model_.counted(matrix.solve, own.solve)
-    alone = "≤ " * any(name not in at for name in BLOCKS)
-    few = FEW * (r.processes < LEAST_PROCESSES)
-    return (f"{alone}{interval(r.value, r.low, r.high)}{few}{'~' if r.noisy else ''}, {count(place[5])}",
-            f"{alone}{digits(matrix.total / own.total)}, {count(place[5])}", f"`{min(at, key=lambda s: at[s].total)}`")
+    alone = any(name not in at for name in BLOCKS)
+    return (f"{told(r, alone)}{'~' if r.noisy else ''}, {count(place[5])}",
+            f"{'≤ ' * alone}{digits(matrix.total / own.total)}, {count(place[5])}", f"`{min(at, key=lambda s: at[s].total)}`")
 
 
 def take(points: Sequence[Decided]) -> str:

@@ -115,15 +115,15 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
         raise fault(f"quantity {table['quantity']!r} is not one of {', '.join(QUANTITIES)}")
     if "above" not in table and "below" not in table:
         raise fault("has neither 'above' nor 'below'")
-    if "rivals" in table and not isinstance(table.get("over", {}).get("variant"), list):
+    is_over_several = isinstance(table.get("over", {}).get("variant"), list)
+    if "rivals" in table and not is_over_several:
         raise fault("rivals: is of a claim with several strategies in 'over'")
     if "as" in table and (table["as"] not in ("share", "percent") or "over" not in table):
         raise fault(f"as {table['as']!r}: it may be \"share\" or \"percent\", of a claim with 'over'")
     for text in table.get("reproduce", ()):
         if text.split()[:1] not in [[name] for name in PROGRAMS]:
             raise fault(f"reproduce: {text!r} does not begin with one of {', '.join(PROGRAMS)}")
-    if table.get("strongest") and (list(table.get("over", {})) != ["variant"]
-                                   or not isinstance(table["over"]["variant"], list)):
+    if table.get("strongest") and not (is_over_several and list(table["over"]) == ["variant"]):
         raise fault("strongest: it may be true of a claim over a list of variants")
     if not table.get("reproduce") and not table.get("needs"):
         raise fault("has neither 'reproduce' nor 'needs'")

@@ -72,12 +72,16 @@ class Measurer:
         else:
             maker = "Gmsh"
             command = [self.here.gmsh, "meshgen/bracket/bracket.py", "--element", shape, "--size", FINENESS[shape, which]]
-        code = launcher.launch([*command, "--binary", "-o", str(new)], log, None)
-        if code == 0 and new.exists():
-            mesh.parent.mkdir(exist_ok=True)
-            new.replace(mesh)
+        mesh.parent.mkdir(exist_ok=True)
+        return self._make(point, [*command, "--binary", "-o", str(new)], new, mesh, log, f"{maker} made no mesh", launcher)
+
+    def _make(self, point: points.Point, command: list[str], new: pathlib.Path, target: pathlib.Path, log: pathlib.Path,
+              failing: str, launcher: Launcher) -> bool:
+        """Runs what leaves `new`, which then is the target. Whether it did; else it is said, and the point refused."""
+        if launcher.launch(command, log, None) == 0 and new.exists():
+            new.replace(target)
             return True
-        warn(f"{point.name()} cannot be measured: {maker} made no mesh: {last_line(log)}")
+        warn(f"{point.name()} cannot be measured: {failing}: {last_line(log)}")
         self.counts.refused += 1
         return False
 
@@ -93,14 +97,11 @@ class Measurer:
                    point.backend, "--steps", str(points.PART_STEPS), "--result", str(result)]
         command += ["--tet-points", "4"] if point.element == "tet4_p4" else []
         command += ["--threads", self.here.threads] if self.here.threads else []
-        code, left = launcher.launch(command, log, None), result.with_name(f"{result.name}.state")
-        if code == 0 and left.exists():
-            left.replace(state)
-            result.unlink(missing_ok=True)
-            return True
-        warn(f"{point.name()} cannot be measured: solve left no state: {last_line(log)}")
-        self.counts.refused += 1
-        return False
+        left = result.with_name(f"{result.name}.state")
+        if not self._make(point, command, left, state, log, "solve left no state", launcher):
+            return False
+        result.unlink(missing_ok=True)
+        return True
 
     def know_machine(self, launcher: Launcher) -> None:
         """Has a short run write the machine's record, with all cores and nothing beside it: the first program would, and
