@@ -196,9 +196,9 @@ static void test_samples_stand_in_their_order(void **state)
         text,
         "backend,threads,variant,element,case,order,plastic,plastic_pattern,n_dof,operation,"
         "operand,precision,hardening,ranks,condition,process,sample,start,calls,seconds,sm_mhz,"
-        "memory_mhz,watt,celsius,throttle,load,cpu_mhz\n" KEY "1,1000000000.250,7,3.00000e-03,,,,,,,\n" KEY
-        "2,1000000001.000,7,1.00000e-03,1785,2619,700.0,61,power_cap heat,0.125,2596\n" KEY
-        "3,1000000001.000,7,2.00000e-03,1785,2619,700.0,61,none,,2596\n");
+        "memory_mhz,watt,celsius,throttle,load,cpu_mhz\n" KEY "1,1000000000.250000,7,3.00000e-03,,,,,,,\n" KEY
+        "2,1000000001.000000,7,1.00000e-03,1785,2619,700.0,61,power_cap heat,0.125,2596\n" KEY
+        "3,1000000001.000000,7,2.00000e-03,1785,2619,700.0,61,none,,2596\n");
 #undef KEY
 }
 

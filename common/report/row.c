@@ -236,7 +236,7 @@ int fe_row_write_samples(FILE *file, const char *before, const fe_row *r, int n,
         fprintf(file, "%s,%lld,%s,%s,%s,%s,%d,%s,%d,%d,", r->plastic_pattern, (long long)r->n_dof,
                 r->operation, operand_of(r), precision_of(r), hardening_of(r), r->ranks, condition_of(r),
                 process_of(r), i + 1);
-        write_number(file, "%.3f", s->start);
+        write_number(file, "%.6f", s->start);
         fprintf(file, "%lld,%.5e,", (long long)s->calls, s->seconds);
         write_number(file, "%.0f", s->sm_mhz);
         write_number(file, "%.0f", s->memory_mhz);
