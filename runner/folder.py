@@ -1,21 +1,28 @@
 """A run's folder: which points are finished, what a process leaves there, the lock, the seed, and a disk that is full.
 
 A point's files are scratch/NAME.rows.csv, .done and others; of a second process NAME.process2.rows.csv. They get these
-names when the point is complete; what is at work has names that end in .part.
+names when the point is complete; what is at work has names that end in .part. Where scratch/ is not there but the
+run's rows, finished.csv and settings.txt are, as in a clone, it is made of them.
 """
 
 from __future__ import annotations
 
+import csv
 import datetime
 import fcntl
+import gzip
 import os
 import pathlib
 import random
 import shutil
+import tempfile
 
-from runner import points
+from runner import points, studies
 from runner.here import Failure
 
+SETTINGS = "settings.txt"
+PUBLISHED = "-published"  # ends the name of a file with rows of all points
+GIVEN_UP = ("killed", "failed")  # points without times, which are tried again
 FINAL = {"json": "json", "samples": "samples.csv", "history": "history.csv", "rows": "rows.csv"}
 
 
@@ -23,7 +30,7 @@ def choose(results: pathlib.Path, here: points.Here, settings: str) -> pathlib.P
     """The folder that was begun with the same settings, else a new one."""
     for old in sorted((results / here.machine).glob(f"*-{here.commit}*")):
         try:
-            if (old / "scratch" / "settings").read_text() == settings + "\n":
+            if (old / SETTINGS).read_text() == settings + "\n":
                 return old
         except OSError:
             continue
@@ -39,6 +46,8 @@ class Folder:
         if any(c.isspace() for c in str(path)):
             raise Failure(f"RESULTS: {path} holds a blank", 2)
         self.path, self.scratch, self.settings = path, path / "scratch", settings
+        self.published = {} if self.scratch.exists() else {
+            (row["point"], int(row["process"])): int(row["repetitions"]) for row in self.published_points()}
         self.lock: int | None = None
         self.copies: list[pathlib.Path] = []
 
@@ -60,18 +69,52 @@ class Folder:
     def open(self) -> None:
         """Locked for this process and its children."""
         try:
-            self.scratch.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(parents=True, exist_ok=True)
+            if not self.scratch.exists():
+                self.take_over()
         except OSError as error:
             raise self.full_disk() from error
         if not self.room():
             raise self.full_disk()
-        if not (self.scratch / "settings").exists():
-            (self.scratch / "settings").write_text(self.settings + "\n")
         self.lock = os.open(self.scratch / "lock", os.O_CREAT | os.O_RDWR)
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise Failure(f"another sweep is at work in {self.path}") from error
+        if not (self.path / SETTINGS).exists():
+            (self.path / SETTINGS).write_text(self.settings + "\n")
+
+    def take_over(self) -> None:
+        """Makes scratch/ of what was published: which points are finished, and the rows of all in one file. At once, so
+        that no later sweep publishes a part of them."""
+        with tempfile.TemporaryDirectory(dir=self.path, prefix=".scratch") as made:
+            new = pathlib.Path(made) / "scratch"
+            new.mkdir()
+            for row in self.published_points():
+                end = f".process{row['process']}.done" if row["process"] != "1" else ".done"
+                (new / (row["point"] + end)).write_text(row["repetitions"] + "\n")
+                (new / "seed").write_text(row["seed"] + "\n")
+            for target, programs, suffixes in studies.TARGETS:
+                lines = [line for line in self.published_lines(target)
+                         if line.rstrip("\n").rpartition(",")[2] not in GIVEN_UP]
+                if lines:
+                    (new / f"{programs[0]}{PUBLISHED}.{suffixes[0]}").write_text("".join(lines), encoding="utf-8")
+            new.replace(self.scratch)
+
+    def published_lines(self, target: str) -> list[str]:
+        """Of a file of rows, which may be packed."""
+        path, packed = self.path / target, self.path / f"{target}.gz"
+        if packed.exists():
+            return gzip.decompress(packed.read_bytes()).decode().splitlines(keepends=True)
+        return path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+
+    def published_points(self) -> list[dict[str, str]]:
+        """Processes of points whose rows are published."""
+        path = self.path / "finished.csv"
+        if not path.exists():
+            return []
+        with open(path, newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
 
     def seed(self, given: int | None) -> int:
         """Of the random orders; one for all that goes on here."""
@@ -108,13 +151,13 @@ class Folder:
         try:
             return int(self.file(point, process, "done").read_text())
         except (OSError, ValueError):
-            return 0
+            return self.published.get((point.name(), process), 0)
 
     def has_rows(self, point: points.Point, process: int) -> bool:
-        return self.file(point, process, "rows.csv").exists()
+        return self.taken(point, process) > 0
 
     def is_done(self, point: points.Point, process: int, repetitions: int) -> bool:
-        return self.has_rows(point, process) and self.taken(point, process) >= repetitions
+        return self.taken(point, process) >= repetitions
 
     def remove_parts(self) -> None:
         for part in self.scratch.glob("*.part"):

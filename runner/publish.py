@@ -8,8 +8,9 @@ import math
 import pathlib
 from collections.abc import Callable, Iterator
 
-from report import model, one_run
+from report import model, one_run, rows
 from runner import studies
+from runner.folder import PUBLISHED
 
 Key = Callable[[dict[str, str]], tuple]
 
@@ -45,15 +46,29 @@ def sort_keys(strategies: tuple[str, ...]) -> dict[str, Key]:
 
 
 def merged(files: list[pathlib.Path], key: Key | None) -> str:
-    """All rows under one header, sorted."""
-    header, lines = "", []
+    """All rows under one header, sorted. Of a process of a point that was published and measured once more, with more
+    samples, only the newer ones."""
+    header, lines, old = "", [], []
     for path in files:
         first, *others = path.read_text().splitlines()
         header = header or first
-        lines += others
+        if name_in(path).endswith(PUBLISHED):
+            old += others
+        else:
+            lines += others
+    names = next(csv.reader([header]))
+
+    def row(line: str) -> dict[str, str]:
+        return dict(zip(names, next(csv.reader([line]))))
+
+    def process(line: str) -> tuple[str, ...]:
+        cells = row(line)
+        return tuple(cells[name] for name in (*rows.columns_of_point(cells), "process") if name in cells)
+
+    newer = set(map(process, lines)) if old else set()
+    lines += [line for line in old if process(line) not in newer]
     if key:
-        names = next(csv.reader([header]))
-        lines.sort(key=lambda line: key(dict(zip(names, next(csv.reader([line]))))))
+        lines.sort(key=lambda line: key(row(line)))
     return "\n".join([header] + lines) + "\n"
 
 
@@ -93,6 +108,16 @@ class Publisher:
     def gather(self) -> None:
         for target, files in self.finished():
             self.replace(self.folder / target, merged(files, sort_keys(self.strategies).get(target)))
+            (self.folder / f"{target}.gz").unlink(missing_ok=True)
+        self.replace(self.folder / "finished.csv", self.finished_points())
+
+    def finished_points(self) -> str:
+        """finished.csv: processes whose rows are published, so that a folder without scratch/ can go on."""
+        lines, seed = [",".join(rows.columns_of("finished.csv"))], (self.scratch / "seed").read_text().strip()
+        for path in sorted(self.scratch.glob("*.done")):
+            name, _, number = path.name.removesuffix(".done").partition(".process")
+            lines.append(f"{name},{number or 1},{path.read_text().strip()},{seed}")
+        return "\n".join(lines) + "\n"
 
     def write_table(self, left_out: list[str]) -> model.Model | None:
         """table.md of all that is gathered; None where there is nothing. rows.Fault where rows are not what they should

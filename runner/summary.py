@@ -8,6 +8,7 @@ import pathlib
 from typing import TYPE_CHECKING
 
 from runner import points
+from runner.folder import SETTINGS
 from runner.here import Failure, say, warn
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def introduce(run: Run) -> None:
 def conclude(run: Run) -> int:
     counts, elapsed, there = run.counts, run.elapsed(), run.folder.path
     if not counts.looked + counts.measured + counts.left:
-        say(f"all points were there; for new ones, in a new folder: rm -r {run.folder.scratch}")
+        say(f"all points were there; for new ones, in a new folder: rm {there}/{SETTINGS}")
     if counts.left:
         again = "make bench PAPER=1" if run.paper else "make bench"
         say(f"{counts.left} points were left out for time ({there}/left-out.txt); {again} again goes on, "

@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import dataclasses
+import gzip
 import io
 import json
 import os
@@ -20,7 +21,7 @@ import unittest
 import unittest.mock
 
 from report import model, rows
-from runner import cards, costs, experiments, here, launch, points, run, studies
+from runner import cards, costs, experiments, here, launch, points, publish, run, studies
 from runner.here import Failure
 
 KERNELS = """#!/bin/sh
@@ -71,7 +72,11 @@ class Simulated:
             return 0
         written = [word.partition("=")[2] for word in command if word.startswith("--fe_rows=")]
         target = pathlib.Path(written[0] if written else command[command.index("--rows") + 1])
-        target.write_text(f"{ROWS}\n{ROW}\n")
+        size, process = flag(command, "--fe_dofs") or flag(command, "--dofs"), flag(command, "--fe_process") or flag(
+            command, "--process")
+        row = ROW.replace(",375,", f",{size or 375},").replace(",burst,1,", f",burst,{process or 1},")
+        row = row.replace(",CPU,1,", f",CPU,{flag(command, '--ranks') or 1},")
+        target.write_text(f"{ROWS}\n{row}\n")
         return 0
 
     def end(self) -> None:
@@ -468,6 +473,40 @@ class Paper(Folder):
         self.assertTrue(all(whole.folder.is_done(t.point, n, t.repetitions) for t, n in processes))
         _, text = self.said(self.make(**self.LIST, MISSING="1"))
         self.assertIn(f"0 of {wanted} processes", text)
+
+    def gathered(self, one: SimulatedRun) -> int:
+        """Rows that are published."""
+        folder, place = one.folder.path, {task.point.name(): i for i, task in enumerate(one.tasks)}
+        publish.Publisher(folder, one.folder.scratch, one.here.strategies, place).gather()
+        return sum(len((folder / name).read_text().splitlines()) - 1 for name in ("kernels.csv", "scaling.csv")
+                   if (folder / name).exists())
+
+    def test_a_clone_with_its_rows_goes_on(self):
+        first = self.make(law(3.0), BUDGET="1", **self.LIST)
+        self.said(first)
+        done, path = len(list(first.folder.scratch.glob("*.done"))), first.folder.path
+        self.assertGreater(done, 3)
+        self.assertLess(done, first.counts.measured)  # some of them once more, with more samples
+        (path / "samples.csv").write_text(f"{ROWS}\n{ROW.replace('patch', 'of_the_first_call')}\n")
+        killed = (path / "scratch/kernels-host-tet4-1000-auto-1-clustered.killed.csv")
+        killed.write_text(f"{ROWS}\n{ROW.removesuffix('ok')}killed\n")
+        self.assertEqual(self.gathered(first), done + 1)
+        with open(path / "samples.csv", "rb") as file, gzip.open(path / "samples.csv.gz", "wb") as packed:
+            shutil.copyfileobj(file, packed)
+        (path / "samples.csv").unlink()
+        shutil.rmtree(path / "scratch")  # git ignores it
+        wanted = sum(task.processes for task in first.tasks)
+        _, text = self.said(self.make(**self.LIST, MISSING="1"))
+        self.assertIn(f"{wanted - first.counts.measured} of {wanted} processes", text)
+        self.assertFalse((path / "scratch").exists())
+        others = self.make(**(self.LIST | {"SEED": ""}))
+        code, _ = self.said(others)
+        self.assertEqual((code, others.folder.path, others.measurer.seed), (0, path, first.measurer.seed))
+        self.assertEqual(others.counts.kept + others.counts.measured, wanted)
+        processes = {(task.point, n) for task in first.tasks for n in range(1, task.processes + 1)}
+        self.assertEqual(self.gathered(others), len(processes))
+        self.assertFalse([p.name for p in path.iterdir() if p.suffix == ".gz" or p.name.startswith(".")])
+        self.assertIn("of_the_first_call", (path / "samples.csv").read_text())
 
     def test_processes_are_told_their_number_and_come_in_random_order(self):
         one = self.make(**self.LIST)
