@@ -215,7 +215,7 @@ def roofline(model: Model, card: Card) -> Figure | None:
             colour, shape = style_of(p.strategy)
             if t.high > t.low:
                 panel.thin.append(([(i, t.low), (i, t.high)], colour))
-            panel.points.append((i, t.value, colour, shape))
+            panel.mark(i, t.value, colour, shape, t.noisy)
         by_operation = {p.operation: i for p, i in zip(drawn, intensity)}
         of_columns = sorted(by_operation.items(), key=lambda o: o[1])
         for k, (operation, i) in enumerate(of_columns):  # a line down from each column; words of two near ones at its sides
