@@ -71,7 +71,8 @@ class Folder:
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise Failure(f"another sweep is at work in {self.path}") from error
+            raise Failure(f"another sweep is at work in {self.path}, or a program that a killed one left: run it again when "
+                          "it has ended") from error
 
     def seed(self, given: int | None) -> int:
         """Of the random orders; one for all that goes on here."""
