@@ -74,6 +74,18 @@ class Content(Small):
             self.assertNotIn("~", self.named(name).caption)
             self.assertNotIn("Hollow", self.named(name).caption)
 
+    def test_cold_calls_have_a_figure_of_their_own(self):
+        lines = [line | {"condition": "cold", "median_s": 2 * line["median_s"], "ci95_low_s": 2 * line["ci95_low_s"],
+                         "ci95_high_s": 2 * line["ci95_high_s"]} for line in small.plenty() if "krylov" not in line]
+        with tempfile.TemporaryDirectory() as folder:
+            made = {f.name: f for f in figures.all_figures(model.build(small.results(
+                pathlib.Path(folder), c1=small.plenty(), c2=lines)))}
+        blue, _ = panels.style_of("patch")
+        for name, rate in (("throughput-h200", 10.0), ("cold-h200", 5.0)):
+            self.assertEqual({round(y, 6) for _, y, colour, _ in made[name].panels[0].points if colour == blue}, {rate})
+        self.assertIn("single calls", made["cold-h200"].caption)
+        self.assertNotIn("cold-h200", [f.name for f in self.figures])
+
     def test_no_line_where_sizes_are_far_apart(self):
         panel = self.named("throughput-h200").panels[0]
         self.assertTrue(panel.lines)
