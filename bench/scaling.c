@@ -24,12 +24,15 @@ static fe_status open_whole(scaling_task *t, fe_mesh *made)
     return fe_partition_mesh(t->whole, t->ranks->n_rank, FE_PARTITION_AUTO, &t->partition);
 }
 
-/* In the order auto first the strategies that want neighbours, then those that want pieces: on devices that
- * are opened anew, because each order is a case with memory of its own. */
+/* In the order auto the strategies that want neighbours and those that want pieces come one after the other,
+ * in every second process the other way round: on devices that are opened anew, because each order is a case
+ * with memory of its own. */
 static fe_status run_wishes(fe_ranks *ranks, scaling_task *t)
 {
+    const int wishes = t->arguments->order == FE_ORDER_AUTO ? 2 : 1;
     t->again = 0;
-    for (t->pieces = 0; t->pieces < (t->arguments->order == FE_ORDER_AUTO ? 2 : 1); t->pieces++) {
+    for (int k = 0; k < wishes; k++) {
+        t->pieces = (k + t->arguments->process + 1) % wishes;
         int n = 0;
         for (int i = 0; i < t->arguments->n_variant; i++) n += scaling_belongs(t, i);
         if (!n) continue;

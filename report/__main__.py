@@ -45,13 +45,13 @@ def claims_of(results: pathlib.Path) -> list[dict[str, str]]:
     return told
 
 
-def reliability_tables() -> list[Table]:
+def reliability_tables(read: model.Model) -> list[Table]:
     """Nothing without NumPy and SciPy, which the model says."""
     try:
         from report import reliability
     except ImportError:
         return []
-    return [t for t in (reliability.coverage_table(), reliability.calibration_table()) if t]
+    return [t for t in (reliability.coverage_table(), reliability.held_by_others(read), reliability.calibration_table()) if t]
 
 
 PARTS = ("report.html", "report.md", "report.tex", "report.pdf", "numbers.tex", "figures", "tables", "data")
@@ -63,7 +63,7 @@ def write(results: pathlib.Path, folder: pathlib.Path) -> list[str]:
     wanted = every_figure(read)
     drawn, notes = gnuplot.draw(wanted, folder / "figures", folder / "data")
     notes = read.notes + notes
-    told = document(read, drawn, claims_of(results), notes, reliability_tables())
+    told = document(read, drawn, claims_of(results), notes, reliability_tables(read))
     missing = render.render(told, folder)
     return notes + (missing or render.typeset(folder))
 

@@ -12,6 +12,8 @@ from report.rows import LEAST_PROCESSES
 FASTER = (f"beyond a factor of {ONE_PROCESS} where fewer than {LEAST_PROCESSES} processes measured, else by the 95 % "
           f"interval of the ratio {BETWEEN}")
 
+NOISY = "the interval is wide or others used the machine, so that it decides nothing"
+
 # Of the condition `burst`: samples of all strategies of a point follow one another in random order, without a pause.
 IN_TURNS = "short samples, those of all strategies in turns"
 
@@ -21,7 +23,7 @@ def where(runs: Iterable[Run]) -> str:
     return ("commit " if len(commits) == 1 else "commits ") + ", ".join(commits)
 
 
-def kind_of(times: Iterable[Time], ratios: bool = False) -> str:
+def bars(times: Iterable[Time], ratios: bool = False) -> str:
     """What the bars of a figure are. Ratios of one process combine the ends of two intervals (model.ratio)."""
     times = list(times)
     combined = ", ends of both combined" if ratios else ""
@@ -30,3 +32,14 @@ def kind_of(times: Iterable[Time], ratios: bool = False) -> str:
     if any(t.one_process for t in times):
         return f"Bars: 95 % interval {BETWEEN}, and within the process where there is only one{combined}"
     return f"Bars: 95 % interval {BETWEEN}"
+
+
+def noisy(times: Iterable[Time], mark: str = "Hollow, and + instead of ×") -> str:
+    """What a figure says of its noisy points, where it has some (panels.Panel.mark)."""
+    return f". {mark}: {NOISY}" if any(t.noisy for t in times) else ""
+
+
+def kind_of(times: Iterable[Time], ratios: bool = False) -> str:
+    """What the bars of a figure are, and its hollow points."""
+    times = list(times)
+    return bars(times, ratios) + noisy(times)

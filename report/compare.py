@@ -1,7 +1,7 @@
 """Compares two runs, commits or cards: point by point the ratio of their times, with an interval and a verdict.
 
     python3 -m report.compare A B [--margin 0.02] [--rows OUT.csv]
-    python3 -m report.compare --calibrate RUN [--write]
+    python3 -m report.compare --calibrate RUN [RUN] [--write]
 
 A and B are result folders, folders of folders, or CSV files with rows (results/README.md). Each line says time of B / time
 of A. Verdicts: faster, slower (B than A), same (within the margin), cannot tell, not comparable (and why).
@@ -12,8 +12,10 @@ says faster or slower of any point in about 5 of 100 cases. It is called the sam
 lies within the margin. With fewer than 3 processes on a side nothing is told.
 
 --calibrate measures how often that is wrong: it splits the processes of one run in two groups in all ways and compares
-them. Of a kernel that is slower by 1, 2 or 5 % it tells how often that is seen, by making the times of one group longer.
---write keeps both figures in results/calibration.csv, and each later comparison on that machine prints them.
+them. Of two runs of the same kernels it takes each group from another run: what differs between runs counts, too. Of a
+kernel that is slower by 1, 2 or 5 % it tells how often that is seen, by making the times of one group longer; and how
+many of the intervals of ratios hold 1. --write keeps these figures in results/calibration.csv, and each later comparison
+on that machine prints them.
 """
 
 from __future__ import annotations
@@ -34,8 +36,9 @@ ALPHA = 0.05
 SLOWER = (0.01, 0.02, 0.05)
 MOST_SPLITS = 200
 CALIBRATION = pathlib.Path(__file__).resolve().parent.parent / "results" / "calibration.csv"
-CALIBRATION_COLUMNS = ("machine", "commit", "processes", "points", "comparisons", "false_alarms", "false_points") + tuple(
-    f"power_{100 * s:.0f}" for s in SLOWER)
+MARGIN = 0.02
+CALIBRATION_COLUMNS = ("machine", "commit", "runs", "processes", "points", "comparisons", "false_alarms", "beyond_margin",
+                       "false_points", "covered") + tuple(f"power_{100 * s:.0f}" for s in SLOWER)
 COMPARED = ("kernels.csv", "solves.csv", "scaling.csv", "storage.csv")  # kinds of files
 VERDICTS = ("faster", "slower", "same", "cannot tell", "not comparable")
 
@@ -174,48 +177,65 @@ def more_processes(point: Compared, d: statistics.Difference, margin: float, fam
 
 @dataclasses.dataclass(frozen=True)
 class Calibration:
-    """Measured on processes of one binary, split in two groups."""
+    """Measured on processes of one run, split in two groups, or on groups of two runs of the same kernels."""
 
+    runs: int
     processes: int  # of each group
     points: int
     comparisons: int  # splits
-    false_alarms: float  # share of comparisons in which any point was called faster or slower
-    false_points: float  # share of points
+    false_alarms: float  # share of comparisons in which any point is told apart
+    beyond_margin: float  # share of those in which one is called faster or slower, so not the same within MARGIN
+    false_points: float  # share of points that are told apart
+    covered: float  # share of points whose 95 % interval of the ratio holds 1
     power: tuple[float, ...]  # share of points seen to be slower, of those slower by SLOWER
 
 
-def calibrate(run: dict[Key, Side]) -> Calibration:
-    """Fault where a point has too few processes, or points have different numbers of them."""
-    medians = [side.medians for side in run.values() if not side.fault()]
+def _count_of(medians: Iterable[list[float]], least: int) -> int:
     counts = {len(m) for m in medians}
-    least = 2 * LEAST_PROCESSES
     if len(counts) != 1 or min(counts) < least:
         raise rows.Fault(f"all points must have the same number of processes, {least} or more; here {sorted(counts)}")
-    n = counts.pop()
-    half = n // 2
-    splits = [(g, h) for g in itertools.combinations(range(n), half)
-              for h in itertools.combinations([i for i in range(n) if i not in g], half) if g < h]
+    return counts.pop()
+
+
+def calibrate(run: dict[Key, Side], other: dict[Key, Side] | None = None) -> Calibration:
+    """Of the points of both runs where there are two. Fault where a point has too few processes, or points of a run have
+    different numbers of them."""
+    keys = [key for key, side in run.items() if not side.fault()
+            and (other is None or key in other and not other[key].fault())]
+    first = [run[key].medians for key in keys]
+    if other is None:
+        second, n = first, _count_of(first, 2 * LEAST_PROCESSES)
+        half = n // 2
+        splits = [(g, h) for g in itertools.combinations(range(n), half)
+                  for h in itertools.combinations([i for i in range(n) if i not in g], half) if g < h]
+    else:
+        second, half = [other[key].medians for key in keys], LEAST_PROCESSES
+        splits = list(itertools.product(*(itertools.combinations(range(_count_of(m, half)), half)
+                                          for m in (first, second))))
     step = max(1, len(splits) // MOST_SPLITS)
     splits = splits[::step]
-    alarms = points = 0
+    alarms = beyond = points = covered = 0
     seen = [0] * len(SLOWER)
+    within = math.log1p(MARGIN)
     for g, h in splits:
-        sides = [([m[i] for i in g], [m[i] for i in h]) for m in medians]
-        wrong = _certain(sides, 0.0)
-        alarms += any(wrong)
-        points += sum(map(bool, wrong))
+        sides = [([a[i] for i in g], [b[i] for i in h]) for a, b in zip(first, second)]
+        told = _told(sides, 0.0)
+        ends = [d.interval() for d, _ in told]
+        alarms += any(sure for _, sure in told)
+        beyond += any(sure and not (-within <= low and high <= within) for (_, sure), (low, high) in zip(told, ends))
+        points += sum(sure for _, sure in told)
+        covered += sum(low <= 0 <= high for low, high in ends)
         for k, slower in enumerate(SLOWER):
-            seen[k] += sum(sign > 0 for sign in _certain(sides, slower))
-    n_all = len(splits) * len(medians)
-    return Calibration(half, len(medians), len(splits), alarms / len(splits), points / n_all,
-                       tuple(s / n_all for s in seen))
+            seen[k] += sum(sure and d.mean > 0 for d, sure in _told(sides, slower))
+    n_all = len(splits) * len(keys)
+    return Calibration(1 if other is None else 2, half, len(keys), len(splits), alarms / len(splits),
+                       beyond / len(splits), points / n_all, covered / n_all, tuple(s / n_all for s in seen))
 
 
-def _certain(sides: Sequence[tuple[list[float], list[float]]], slower: float) -> list[int]:
-    """Of each point 1 (slower) or -1 (faster) where that is certain, otherwise 0, if its second group is slower."""
+def _told(sides: Sequence[tuple[list[float], list[float]]], slower: float) -> list[tuple[statistics.Difference, bool]]:
+    """Of each point the difference, and whether it is certain, if its second group is slower."""
     d = statistics.moderated_differences([([t * (1 + slower) for t in y], x) for x, y in sides])
-    return [(1 if of.mean > 0 else -1) if certain else 0
-            for of, certain in zip(d, statistics.holm([of.p_value() for of in d], ALPHA))]
+    return list(zip(d, statistics.holm([of.p_value() for of in d], ALPHA)))
 
 
 def read_calibrations() -> list[dict[str, str]]:
@@ -225,12 +245,17 @@ def read_calibrations() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def write_calibration(machine: str, commit: str, c: Calibration) -> None:
+def calibration_row(machine: str, commit: str, c: Calibration) -> dict[str, str]:
+    """commit: of two runs both, with a blank between them."""
+    shares = (f"{c.false_alarms:.4f}", f"{c.beyond_margin:.4f}", f"{c.false_points:.5f}", f"{c.covered:.4f}")
+    counts = map(str, (c.runs, c.processes, c.points, c.comparisons))
+    return dict(zip(CALIBRATION_COLUMNS, (machine, commit, *counts, *shares, *(f"{p:.4f}" for p in c.power))))
+
+
+def write_calibration(new: dict[str, str]) -> None:
     """Replaces what the file has of this machine, commit and number of processes."""
-    kept = [r for r in read_calibrations()
-            if (r["machine"], r["commit"], r["processes"]) != (machine, commit, str(c.processes))]
-    new = dict(zip(CALIBRATION_COLUMNS, (machine, commit, c.processes, c.points, c.comparisons, f"{c.false_alarms:.4f}",
-                                         f"{c.false_points:.5f}") + tuple(f"{p:.4f}" for p in c.power)))
+    of = ("machine", "commit", "processes")
+    kept = [r for r in read_calibrations() if any(r[name] != new[name] for name in of)]
     with open(CALIBRATION, "w", newline="") as file:
         writer = csv.DictWriter(file, CALIBRATION_COLUMNS, lineterminator="\n")
         writer.writeheader()
@@ -290,12 +315,18 @@ def _reliability(a: dict[Key, Side], b: dict[Key, Side]) -> Iterable[str]:
     for r in known:
         powers = ", ".join(f"{100 * float(r[f'power_{100 * s:.0f}']):.0f} % of points slower by {100 * s:.0f} %"
                            for s in SLOWER)
-        yield (f"reliability on {r['machine']} ({r['processes']} processes a side, {r['points']} points, "
-               f"{r['comparisons']} comparisons of a binary with itself): a false alarm in "
-               f"{100 * float(r['false_alarms']):.1f} % of comparisons, {100 * float(r['false_points']):.2f} % of points; "
-               f"sees {powers}")
+        of = "processes of one run" if r["runs"] == "1" else "two runs of the same kernels"
+        yield (f"reliability on {r['machine']} ({of}, {r['processes']} processes a side, {r['points']} points, "
+               f"{r['comparisons']} comparisons): {_shares(r)}; sees {powers}")
     for machine in sorted(machines - {r["machine"] for r in known}):
         yield f"reliability on {machine}: not measured (python3 -m report.compare --calibrate RUN --write)"
+
+
+def _shares(r: dict[str, str]) -> str:
+    alarms, beyond, points, covered = (100 * float(r[name]) for name in ("false_alarms", "beyond_margin", "false_points",
+                                                                         "covered"))
+    return (f"a false alarm in {alarms:.1f} % of comparisons, beyond {100 * MARGIN:g} % in {beyond:.1f} %, and of {points:.2f} % "
+            f"of points; {covered:.1f} % of 95 % intervals hold 1")
 
 
 def write_rows(path: pathlib.Path, found: Sequence[Compared]) -> None:
@@ -312,7 +343,7 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python3 -m report.compare", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+", type=pathlib.Path, metavar="RUN")
-    parser.add_argument("--margin", type=float, default=0.02, help="share that is still the same (0.02)")
+    parser.add_argument("--margin", type=float, default=MARGIN, help=f"share that is still the same ({MARGIN})")
     parser.add_argument("--rows", type=pathlib.Path, metavar="OUT.csv", help="also writes the points there")
     parser.add_argument("--calibrate", action="store_true", help="measures false alarms and power on one run")
     parser.add_argument("--write", action="store_true", help="with --calibrate: keeps the figures")
@@ -320,20 +351,22 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def run(a: argparse.Namespace) -> int:
-    if len(a.runs) != (1 if a.calibrate else 2):
-        raise rows.Fault(f"{'one run' if a.calibrate else 'two runs'} must be named, not {len(a.runs)}")
+    if len(a.runs) not in ((1, 2) if a.calibrate else (2,)):
+        raise rows.Fault(f"{'one run or two' if a.calibrate else 'two runs'} must be named, not {len(a.runs)}")
     if not 0 < a.margin < 1:
         raise rows.Fault(f"--margin {a.margin}: is not between 0 and 1")
     loaded = [load(path) for path in a.runs]
     if a.calibrate:
-        c = calibrate(loaded[0])
-        first = next(iter(loaded[0].values())).rows[0]
-        print(f"{c.points} points, {c.comparisons} comparisons of {c.processes} with {c.processes} processes: a false alarm "
-              f"in {100 * c.false_alarms:.1f} % of comparisons, {100 * c.false_points:.2f} % of points")
+        c = calibrate(*loaded)
+        firsts = [next(side.rows[0] for side in run.values() if side.rows) for run in loaded]
+        if len(machines := {str(row["machine"]) for row in firsts}) > 1:
+            raise rows.Fault(f"of {' and '.join(sorted(machines))}: two runs of one kind of machine are needed")
+        kept = calibration_row(machines.pop(), " ".join(str(row["commit"]) for row in firsts), c)
+        print(f"{c.points} points, {c.comparisons} comparisons of {c.processes} with {c.processes} processes: {_shares(kept)}")
         for slower, power in zip(SLOWER, c.power):
             print(f"slower by {100 * slower:.0f} %: seen at {100 * power:.1f} % of points")
         if a.write:
-            write_calibration(str(first["machine"]), str(first["commit"]), c)
+            write_calibration(kept)
         return 0
     found = compare(*loaded, a.margin)
     print("\n".join(describe(*loaded, found)))

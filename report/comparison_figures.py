@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from report import model as model_
-from report.captions import kind_of, where
+from report.captions import bars, kind_of, noisy, where
 from report.model import Card, Model, Point, Time
 from report.panels import (COLOURED, COLOURS, INK, PALETTE, SHAPES, Figure, Panel, add_names, add_series, decades,
                            dots, figure, linear, shifts, size, style_of)
@@ -119,11 +119,11 @@ def energy(model: Model, card: Card) -> Figure | None:
                 dots(f"{ELEMENT[element]}, {OPERATION[operation]}, {count(there[0].n_dof)}",
                      linear("nJ per degree of freedom", 1.08 * max(t.high for *_, t, _ in values)), ranked(there),
                      values))
-    bars = kind_of(times) if times and not any(t.one_process for t in times) else \
+    said = bars(times) if times and not any(t.one_process for t in times) else \
         "Bars: the range of six windows of one process" if all(p.nj_low for p in some) else \
         "One reading of some seconds each; bars, where there are some: the range of six windows"
     return figure(f"energy-{card.key}", f"Energy of products, {card.words}",
-                  f"Energy of the whole card per degree of freedom of a product, {card.words}. Left is better. {bars}; "
+                  f"Energy of the whole card per degree of freedom of a product, {card.words}. Left is better. {said}{noisy(times)}; "
                   f"{where(p.run for p in some)}.", panels, [p.run for p in some], columns=2,
                   left=2.95)
 
@@ -191,7 +191,7 @@ def reproducible(model: Model) -> Figure | None:
             for i, n, t in drawn:
                 if t.high > t.low:
                     panel.thin.append(([(n, t.low), (n, t.high)], PALETTE[i]))
-                panel.points.append((n, t.value, PALETTE[i], SHAPES[i]))
+                panel.mark(n, t.value, PALETTE[i], SHAPES[i], t.noisy)
                 times.append(t)
             panels.append(panel)
     legend = [(c.words, PALETTE[i], SHAPES[i]) for i, c in enumerate(cards)

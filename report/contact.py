@@ -81,7 +81,8 @@ def panel_of(place: Place, some: Sequence[Cost], height: float) -> Panel:
     ends = {}
     for strategy in sorted(ranked(cost.plain for cost in some), key=lambda s: s in COLOURED):
         values = [(cost.share, cost.percent) for cost in some if cost.plain.strategy == strategy]
-        add_series(panel, strategy, values, join=False)
+        add_series(panel, strategy, values, join=False,
+                   noisy=[c.share for c in some if c.plain.strategy == strategy and c.ratio.noisy])
         (panel.lines if strategy in COLOURED else panel.thin).append(([(x, t.value) for x, t in values],
                                                                       style_of(strategy)[0]))
         ends[strategy] = (values[-1][0], values[-1][1].value)

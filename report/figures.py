@@ -5,7 +5,7 @@ from __future__ import annotations
 from report.comparison_figures import energy, irregular_over_box, over_host, precision, reproducible
 from report.model import Card, Model
 from report.panels import Figure
-from report.product_figures import break_even, roofline, throughput, time_of_products, winners_map
+from report.product_figures import break_even, cold, roofline, throughput, time_of_products, winners_map
 from report.scaling_figures import scaling
 from report.solve_figures import breakdown, whole_solves
 from report.study_figures import all_studies
@@ -16,8 +16,8 @@ def all_figures(model: Model) -> list[Figure]:
     """But those of studies."""
     found: list[Figure | None] = []
     solve_cards = dict.fromkeys(place[0] for place in solves_of(model))
-    for make, cards in ((throughput, model.cards), (time_of_products, model.cards), (winners_map, model.cards),
-                        (irregular_over_box, model.cards), (whole_solves, solve_cards), (breakdown, solve_cards),
+    for make, cards in ((throughput, model.cards), (time_of_products, model.cards), (cold, model.cards),
+                        (winners_map, model.cards), (irregular_over_box, model.cards), (whole_solves, solve_cards), (breakdown, solve_cards),
                         (roofline, model.cards), (break_even, model.cards)):
         found += [make(model, card) for card in cards]
     for machine in dict.fromkeys((p.run.machine, p.backend) for p in model.of("scaling.csv")):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from report.model import Run, Time
 from report.words import STRATEGY
@@ -20,7 +20,8 @@ NARROW, WIDE = 8.5, 17.5  # cm: a column and a page
 COLOURS = 6               # series of a panel with a colour
 JOINED = 4.0              # neighbours of a line differ by at most this factor
 
-# Okabe & Ito (2008), except yellow, which is too faint for lines on white; shapes are gnuplot's.
+# Okabe & Ito (2008), except yellow, which is too faint for lines on white; shapes are gnuplot's: the one before each
+# is its hollow form, and a cross's is a plus.
 PALETTE = (0x0072B2, 0xD55E00, 0x009E73, 0x000000, 0xE69F00, 0xCC79A7)
 SHAPES = (7, 5, 9, 13, 11, 15)
 INK, GREY, PALE = 0x222222, 0x9A9A9A, 0xE8E8E8
@@ -83,6 +84,10 @@ class Panel:
     @property
     def empty(self) -> bool:
         return not (self.rectangles or self.lines or self.points or self.thin)
+
+    def mark(self, x: float, y: float, colour: int, shape: int, noisy: bool) -> None:
+        """A point, hollow where it is noisy."""
+        self.points.append((x, y, colour, shape - noisy))
 
     def colours(self) -> set[int]:
         """Of its series: neither ink nor grey."""
@@ -195,8 +200,8 @@ def spread(at: Sequence[float], least: float, low: float, high: float) -> list[f
 
 
 def add_series(panel: Panel, strategy: str, values: Sequence[tuple[float, Time]], join: bool = True,
-               runs: Sequence[Run] = ()) -> None:
-    """runs: that each value is of; a line joins those of one run."""
+               runs: Sequence[Run] = (), noisy: Collection[float] | None = None) -> None:
+    """runs: that each value is of; a line joins those of one run. noisy: where points are, unless their times say it."""
     colour, shape = style_of(strategy)
     line = [(x, t.value) for x, t in values]
     target = panel.thin if colour == GREY else panel.lines
@@ -206,7 +211,7 @@ def add_series(panel: Panel, strategy: str, values: Sequence[tuple[float, Time]]
     for x, t in values:
         if t.high > t.low:
             panel.thin.append(([(x, t.low), (x, t.high)], colour))
-        panel.points.append((x, t.value, colour, shape))
+        panel.mark(x, t.value, colour, shape, t.noisy if noisy is None else x in noisy)
 
 
 def add_words(panel: Panel, ends: Iterable[tuple[str, float, float, int]], height: float) -> None:
@@ -316,7 +321,7 @@ def dots(title: str, x: Axis, categories: Sequence[str], values: Iterable[tuple[
         y = categories.index(category) + shift
         if t.high > t.low:
             panel.thin.append(([(t.low, y), (t.high, y)], colour))
-        panel.points.append((t.value, y, colour, shape))
+        panel.mark(t.value, y, colour, shape, t.noisy)
     return panel
 
 

@@ -33,13 +33,22 @@ def time_of_products(model: Model, card: Card) -> Figure | None:
                      "a call costs its start and not its work.")
 
 
-def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Point], Time], label: str,
-              said: str) -> Figure | None:
+def cold(model: Model, card: Card) -> Figure | None:
+    """Of calls whose data no cache holds."""
+    points = [p for p in model.of("kernels.csv") if (p.row["condition"], p.operand) == ("cold", "random")]
+    return over_size(model, card, "cold", "Throughput with cold caches", lambda p: p.throughput.times(1e-9),
+                     "10⁹ degrees of freedom/s", "Higher is better. Before each call the cache is filled with other data. "
+                     "Compare with short samples, which at these sizes find much of theirs there.",
+                     points, "single calls, each behind a read of four times the level-2 cache")
+
+
+def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Point], Time], label: str, said: str,
+              points: Iterable[Point] | None = None, samples: str = IN_TURNS) -> Figure | None:
     """Of products and residuals, on boxes; at each size of the run that speaks, or of the next one that has a strategy
     (selection.by_strategy)."""
     panels, runs, times, others = [], [], [], set()
     height = 3.5
-    boxes = [p for p in model.kernels if p.card == card and p.plain and p.mesh.cube]
+    boxes = [p for p in (model.kernels if points is None else points) if p.card == card and p.plain and p.mesh.cube]
     for element in ("hex8", "tet4"):
         for operation in PRODUCTS:
             at: dict[int, list[Point]] = {}
@@ -68,7 +77,7 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
         return None
     grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}." if others else ""
     return figure(f"{name}-{card.key}", f"{title} over size, {card.words}",
-                  f"{title} of one call on boxes over their size, {card.words}, all points plastic, in {IN_TURNS}. {said} "
+                  f"{title} of one call on boxes over their size, {card.words}, all points plastic, in {samples}. {said} "
                   f"Lines join sizes of one run.{grey} "
                   f"{kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height, left=1.0, right=2.25)
 
@@ -215,7 +224,7 @@ def roofline(model: Model, card: Card) -> Figure | None:
             colour, shape = style_of(p.strategy)
             if t.high > t.low:
                 panel.thin.append(([(i, t.low), (i, t.high)], colour))
-            panel.points.append((i, t.value, colour, shape))
+            panel.mark(i, t.value, colour, shape, t.noisy)
         by_operation = {p.operation: i for p, i in zip(drawn, intensity)}
         of_columns = sorted(by_operation.items(), key=lambda o: o[1])
         for k, (operation, i) in enumerate(of_columns):  # a line down from each column; words of two near ones at its sides

@@ -1,4 +1,4 @@
-"""How far the numbers hold: what intervals cover, simulated, and how often comparisons are wrong, measured."""
+"""How far the numbers hold: what intervals cover, simulated and measured, and how often comparisons are wrong, measured."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import math
 import numpy
 
 from report import compare, statistics, words
+from report.model import Model
 from report.render.tables import Cell, Table
+from report.rows import LEAST_PROCESSES, disturbed
 
 WITHIN = 0.003  # spread of samples of a process; real rows on an H100 have 0.05 to 0.5 %
 SHOWN = ((3, 0.02), (5, 0.02), (10, 0.02))  # processes, and how far they spread
@@ -52,17 +54,44 @@ def coverage_table() -> Table:
                  ["processes", "Student's t", "Student's t, heavy", "bootstrap"], rows, words=0)
 
 
+def held_by_others(read: Model) -> Table | None:
+    """How many intervals within one process hold what the other processes of that point say; None without such points."""
+    held: dict[tuple[str, str, str], list[bool]] = {}
+    for p in read.points:
+        if p.time.processes < LEAST_PROCESSES or any(map(disturbed, p.rows)):
+            continue
+        logs = [math.log(m) for m in p.medians]
+        for row, own in zip(p.rows, logs):
+            low, high = row["ci95_low_s"], row["ci95_high_s"]
+            if low is not None and high is not None:
+                others = math.exp((sum(logs) - own) / (len(logs) - 1))
+                key = p.card.words, p.kind.removesuffix(".csv"), str(p.row["condition"])
+                held.setdefault(key, []).append(float(low) <= others <= float(high))
+    rows = [[*map(Cell, key), Cell(str(len(some)), len(some)), percent(sum(some) / len(some))]
+            for key, some in sorted(held.items())]
+    if not rows:
+        return None
+    return Table("one-process", "What intervals within one process hold, measured",
+                 f"Of points with {LEAST_PROCESSES} processes or more, none of them noisy: how many of the 95 % intervals "
+                 "of one process's samples hold the mean of the other processes of that point. So far a number of one "
+                 "process may be trusted.", ["on", "program", "condition", "intervals", "hold"], rows, words=3)
+
+
 def calibration_table() -> Table | None:
     """None where no run was compared with itself."""
-    rows = [[Cell(words.machine(r["machine"])), Cell(r["commit"][:7]),
+    rows = [[Cell(words.machine(r["machine"])), Cell(", ".join(c[:7] for c in r["commit"].split())),
              *(Cell(r[k], float(r[k])) for k in ("processes", "points", "comparisons")),
-             *(percent(float(r[k])) for k in ("false_alarms", "false_points", "power_1", "power_2", "power_5"))]
+             *(percent(float(r[k])) for k in ("false_alarms", "beyond_margin", "false_points", "covered", "power_1",
+                                              "power_2", "power_5"))]
             for r in compare.read_calibrations()]
     if not rows:
         return None
     return Table("calibration", "How often a comparison of two runs is wrong",
-                 "Processes of one run, split in all ways and compared with each other (`make compare`): how many comparisons "
-                 "call a point different that is not, how many points they do so of, and how many points are seen that are "
-                 "made slower by 1, 2 and 5 %. Processes of one card within minutes of each other.",
-                 ["machine", "commit", "processes a side", "points", "comparisons", "with a false alarm", "points with one",
-                  "seen: 1 %", "2 %", "5 %"], rows, words=2)
+                 "Processes of one run, or of two runs of the same kernels (two commits), in groups that are compared with "
+                 "each other in all ways (`make compare`): how many comparisons tell a point apart that is the same, how "
+                 f"many call one faster or slower beyond {100 * compare.MARGIN:g} %, how many points are told apart, how many "
+                 "95 % intervals of ratios hold 1, and how many points are seen that are made slower by 1, 2 and 5 %. "
+                 "Processes of one run are of one card within minutes of each other; those of two runs are hours apart. "
+                 "Groups of the same processes are no independent comparisons.",
+                 ["machine", "commits", "processes a side", "points", "comparisons", "with a false alarm",
+                  "beyond the margin", "points with one", "intervals hold", "seen: 1 %", "2 %", "5 %"], rows, words=2)

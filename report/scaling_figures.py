@@ -94,7 +94,7 @@ def scaling(model: Model, machine: tuple[str, str], card: Card) -> Figure | None
                 at = float(r) * (1 + 0.05 * (strategies.index(strategy) / max(len(strategies) - 1, 1) - 0.5))
                 if s.gain.high > s.gain.low:
                     panel.thin.append(([(at, s.gain.low), (at, s.gain.high)], colour))
-                panel.points.append((at, s.gain.value, colour, shape))
+                panel.mark(at, s.gain.value, colour, shape, s.gain.noisy)
                 times.append(s.gain)
                 runs.append(s.run)
         panels.append(panel)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 from report import set_ups
-from report.captions import kind_of, where
+from report.captions import bars, noisy, where
 from report.model import Card, Model
 from report.panels import INK, PALETTE, Figure, Panel, figure, linear, names
 from report.places import one, ranked
@@ -12,35 +14,42 @@ from report.wholes import PARTS, PHASES, solves_of
 from report.words import ELEMENT, PRECONDITION, STRATEGY, problem_words
 
 SOLVE_PARTS = (("set-up of mesh and strategy", PALETTE[4]), ("set-up of multigrid", PALETTE[2]), ("solve", PALETTE[0]))
+TILDE = "~, or hollow"
+
+
+def marked(strategies: Sequence[str], noisy: Collection[str]) -> list[str]:
+    """Their words, with ~ where the solve is noisy."""
+    return [STRATEGY[s] + "~" * (s in noisy) for s in strategies]
 
 
 def whole_solves(model: Model, card: Card) -> Figure | None:
-    panels, runs, times = [], [], []
+    panels, runs, times, graphs = [], [], [], []
     for place, some in solves_of(model).items():
         if place[0] != card:
             continue
         categories = ranked(p for p in some if p.operation == "solve")
-        bars, ends = [], []
+        parts_of, ends = [], []
         for i, strategy in enumerate(categories):
             solve = one(some, strategy=strategy, operation="solve")
             graph = one(some, strategy=strategy, operation="solve_graph")
             at = 0.0
             parts = (*set_ups.of_solve(some, strategy), solve.time.value)
             for (_, colour), part in zip(SOLVE_PARTS, parts):
-                bars.append((at, at + part, i - 0.32, i + 0.32, colour))
+                parts_of.append((at, at + part, i - 0.32, i + 0.32, colour))
                 at += part
             ends.append((i, at, solve.time, at - solve.time.value, graph))
             times.append(solve.time)
+            graphs += [graph.time] if graph else []
         unit, scale = ("ms", 1e3) if max(e[1] for e in ends) < 1 else ("s", 1.0)
         panel = Panel(f"{ELEMENT[place[2]]}, {count(place[5])}, {problem_words(place[1])}",
                       linear(f"{unit}, with {PRECONDITION[place[4]]}",
                              1.05 * scale * max(e[1] for e in ends)),
-                      names("", [STRATEGY[s] for s in categories]), frame=2)
-        panel.rectangles = [(a * scale, b * scale, c, d, colour) for a, b, c, d, colour in bars]
+                      names("", marked(categories, {categories[i] for i, _, t, *_ in ends if t.noisy})), frame=2)
+        panel.rectangles = [(a * scale, b * scale, c, d, colour) for a, b, c, d, colour in parts_of]
         for i, at, t, before, graph in ends:
             panel.thin.append(([((before + t.low) * scale, float(i)), ((before + t.high) * scale, float(i))], INK))
             if graph:
-                panel.points.append(((before + graph.time.value) * scale, float(i), 0x000000, 13))
+                panel.mark((before + graph.time.value) * scale, float(i), 0x000000, 13, graph.time.noisy)
         panels.append(panel)
         runs.append(some[0].run)
     legend = [(words, colour, 0) for words, colour in SOLVE_PARTS]
@@ -48,8 +57,8 @@ def whole_solves(model: Model, card: Card) -> Figure | None:
         legend.append(("end with CUDA graphs", 0x000000, 13))
     return figure(f"solves-{card.key}", f"Whole solves with set-up, {card.words}",
                   f"Whole solves from the mesh in memory to the last answer, {card.words}: what the choice of a "
-                  f"strategy is worth in all. Each panel is one run; set-up is timed once. {kind_of(times)}, of the "
-                  f"solve alone; {where(runs)}.",
+                  f"strategy is worth in all. Each panel is one run; set-up is timed once. {bars(times)}, of the "
+                  f"solve alone{noisy([*times, *graphs], TILDE)}; {where(runs)}.",
                   panels, runs, columns=2, left=2.95, legend=legend)
 
 
@@ -58,18 +67,19 @@ PART_COLOURS = (PALETTE[3], PALETTE[0], 0x56B4E9, PALETTE[2], PALETTE[4], 0xBBBB
 
 def breakdown(model: Model, card: Card) -> Figure | None:
     """Phases of one Newton iteration."""
-    panels, runs = [], []
+    panels, runs, times = [], [], []
     for place, some in solves_of(model).items():
         if place[0] != card:
             continue
         categories = ranked(p for p in some if p.operation == "solve")
         whole = {s: one(some, strategy=s, operation="solve") for s in categories}
+        times += [p.time for p in whole.values()]
         scale = {s: 1e3 / max(p.newton_iterations or 1, 1) for s, p in whole.items()}
         high = max(p.time.value * scale[s] for s, p in whole.items())
         what = "solve" if place[1].endswith("linear") else "Newton iteration"
         panel = Panel(f"{ELEMENT[place[2]]}, {count(place[5])}, {problem_words(place[1])}",
                       linear(f"ms per {what}, with {PRECONDITION[place[4]]}", 1.05 * high),
-                      names("", [STRATEGY[s] for s in categories]), frame=2)
+                      names("", marked(categories, {s for s, p in whole.items() if p.time.noisy})), frame=2)
         for i, strategy in enumerate(categories):
             at = 0.0
             for words, colour in zip(PARTS, PART_COLOURS):
@@ -82,6 +92,6 @@ def breakdown(model: Model, card: Card) -> Figure | None:
         runs.append(some[0].run)
     return figure(f"breakdown-{card.key}", f"Where the time of a Newton iteration goes, {card.words}",
                   f"Phases of one Newton iteration without CUDA graphs, {card.words}. Only the first three parts "
-                  "depend on the strategy; the others are alike for all. Medians; "
+                  f"depend on the strategy; the others are alike for all. Medians{noisy(times, '~')}; "
                   f"{where(runs)}.", panels, runs, columns=2,
                   left=2.95, legend=[(words, colour, 0) for words, colour in zip(PARTS, PART_COLOURS)])

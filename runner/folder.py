@@ -80,7 +80,8 @@ class Folder:
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise Failure(f"another sweep is at work in {self.path}") from error
+            raise Failure(f"another sweep is at work in {self.path}, or a program that a killed one left: run it again when "
+                          "it has ended") from error
         if not (self.path / SETTINGS).exists():
             (self.path / SETTINGS).write_text(self.settings + "\n")
 

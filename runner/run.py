@@ -343,7 +343,8 @@ WHOLE = ("PAPER", "EXPERIMENTS", "PASSES", "MISSING")  # variables that do not b
 
 
 def bench(environment: Mapping[str, str], run_of: Callable[..., Run] = Run) -> int:
-    """Takes the first look with what is built, where all programs are not there yet, then has them built; then all."""
+    """Takes the first look with what is built, where all programs are not there yet, then has them built; then all. A
+    budget that the first look has used up ends there."""
     build, looked = pathlib.Path(environment.get("BUILD") or "build"), 0
     if command := environment.get("BENCH_BUILD"):
         if first_kernels(build).exists() and not (build / "kernels").exists() and not any(map(environment.get, WHOLE)):
@@ -351,6 +352,10 @@ def bench(environment: Mapping[str, str], run_of: Callable[..., Run] = Run) -> i
             if code := look.run():
                 return code
             looked = look.counts.measured
+            if 0 < look.budget <= look.elapsed():
+                say(f"{clock(look.elapsed())} of {clock(look.budget)}: building and the first look took it all. Other "
+                    "programs are not built; make bench again goes on, BUDGET=minutes takes more at once")
+                return 0
         if subprocess.run(["sh", "-c", command], check=False).returncode:
             raise Failure("the programs could not be built", 2)
     whole = run_of(environment)

@@ -65,8 +65,9 @@ def budget_note(run: Run, elapsed: float) -> str:
     """Why a budget was not kept within 5 %, or ""."""
     if run.budget and elapsed > ALLOWED * run.budget:
         why = "building and the first look, which is always whole, took longer than that"
-        if run.counts.stopped:
-            why = "a point had to be stopped, or tables and figures took longer than before"
+        first = 0 if run.paper else sum(task.passed_in == "first" for task in run.tasks)
+        if run.counts.stopped or run.counts.looked + run.counts.measured + run.counts.kept > first:
+            why = "a point had to be stopped, or points, tables or figures took longer than before"
         return f"{clock(elapsed)} instead of {clock(run.budget)}: {why}"
     if run.budget and run.counts.left and elapsed < (2 - ALLOWED) * run.budget:
         return f"{clock(run.budget - elapsed)} of the budget are left: no point that was left out would surely " \

@@ -448,6 +448,24 @@ static void test_processes_have_orders_of_their_own(void **state)
     free(order);
 }
 
+/* In the order auto patch has a case of its own: behind that of others, and in every second process before
+ * it. */
+static void test_neither_case_of_ranks_is_always_the_first(void **state)
+{
+    (void)state;
+    skip_without("scaling", "orders of cases");
+    char *first =
+        read_success("for p in 1 2 3 4; do rm -f '%s/case.csv'; %s/scaling --threads 1 --dofs 1000 "
+                     "--elements hex8 --process $p --repetitions 2 --restart 3 "
+                     "--variants element_atomic,patch --samples '%s/case.csv' >/dev/null && awk -F, "
+                     "'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } $c[\"operation\"] == "
+                     "\"jacvec\" { print $c[\"start\"], $c[\"variant\"] }' '%s/case.csv' | sort -n | "
+                     "head -n 1 | cut -d ' ' -f 2 || exit 1; done",
+                     test_folder, build_folder(), test_folder, test_folder);
+    assert_string_equal(first, "element_atomic\npatch\nelement_atomic\npatch\n");
+    free(first);
+}
+
 /* Another program on the only core that a run may use: its rows say so, and so does the table. */
 static void test_rows_of_a_loaded_machine_say_so(void **state)
 {
@@ -579,6 +597,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_whole_solves_write_their_samples),
         cmocka_unit_test(test_strategies_on_ranks_take_turns),
         cmocka_unit_test(test_processes_have_orders_of_their_own),
+        cmocka_unit_test(test_neither_case_of_ranks_is_always_the_first),
         cmocka_unit_test(test_rows_of_a_loaded_machine_say_so),
         cmocka_unit_test(test_bad_meshes_are_refused),
         cmocka_unit_test(test_ranks_share_a_mesh),

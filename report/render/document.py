@@ -280,7 +280,7 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 Points(answer_sentences(model)) if model.points else None, *shown("winners"))),
         Section("method", "Method", [Words(text) for text in METHOD]),
         Section("products", "Products and residuals",
-                of(*shown("throughput", "time", "irregular", "plastic", "conditions", "roofline"), *tables)),
+                of(*shown("throughput", "time", "cold", "irregular", "plastic", "conditions", "roofline"), *tables)),
         Section("wholes", "Whole solves",
                 of(*shown("solves", "breakdown", "break-even"), break_even_table(model), jacobians_table(model))),
         Section("several", "Several GPUs, hosts, precision, reproducibility, energy",

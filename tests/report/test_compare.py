@@ -48,10 +48,31 @@ class Reliability(unittest.TestCase):
         c = compare.calibrate(compare.load(REAL))
         self.assertEqual((c.processes, c.points), (3, 40))
         self.assertLess(c.false_alarms, 0.1)
+        self.assertEqual(c.beyond_margin, 0)
+        self.assertGreater(c.covered, 0.92)
         self.assertGreater(c.power[1], 0.95)
         kept = [r for r in compare.read_calibrations() if r["commit"] == "8bc1e2b0a163"]
         self.assertEqual([float(r["false_alarms"]) for r in kept], [round(c.false_alarms, 4)])
         self.assertEqual([float(r["power_1"]) for r in kept], [round(c.power[0], 4)])
+
+    def test_two_runs_of_an_h100(self):
+        runs = [compare.load(path) for path in (REAL, REAL.with_name("2026-11-27-3427642f882c"))]
+        c = compare.calibrate(*runs)
+        self.assertEqual((c.runs, c.processes, c.points), (2, 3, 40))
+        row = compare.calibration_row("nvidia-h100-80gb-hbm3", "8bc1e2b0a163 3427642f882c", c)
+        self.assertIn(row, compare.read_calibrations())
+        self.assertGreater(c.false_alarms, 0.4)  # runs differ by more than processes of one
+        lines = list(compare.describe(*runs, compare.compare(*runs, compare.MARGIN)))
+        for r in compare.read_calibrations():
+            self.assertTrue([line for line in lines if line.startswith("reliability on") and compare._shares(r) in line])
+
+    def test_runs_that_differ_cover_less(self):
+        random = numpy.random.default_rng(3)
+        same = compare.calibrate(simulated(random, 30, 6))
+        apart = compare.calibrate(simulated(random, 30, 4), simulated(random, 30, 4, slower=0.01))
+        self.assertGreater(same.covered, 0.9)
+        self.assertLess(apart.covered, 0.6)
+        self.assertEqual((same.runs, apart.runs), (1, 2))
 
 
 class Verdicts(unittest.TestCase):

@@ -54,6 +54,38 @@ class Content(Small):
         self.assertEqual([(x, round(y, 6)) for x, y, colour, s in panel.points if (colour, s) == (blue, shape)],
                          [(292008.0, 10.0), (985527.0, 10.0), (6440067.0, 10.0)])
 
+    def test_what_is_noisy_is_hollow_and_said(self):
+        lines = small.plenty()
+        for line in lines:
+            if line["variant"] == "patch" and line["n_dof"] == small.SIZES[0][1]:
+                line["ci95_high_s"] = 1.3 * line["ci95_low_s"]
+            if line.get("krylov") and line["variant"] == "patch" and line["operation"] == "solve":
+                line["ci95_high_s"] = 1.3 * line["ci95_low_s"]
+        with tempfile.TemporaryDirectory() as folder:
+            made = {f.name: f for f in figures.all_figures(model.build(small.results(pathlib.Path(folder), c1=lines)))}
+        throughput, solves = made["throughput-h200"], made["solves-h200"]
+        blue, shape = panels.style_of("patch")
+        self.assertEqual([(x, s) for x, _, colour, s in throughput.panels[0].points if colour == blue],
+                         [(292008.0, shape - 1), (985527.0, shape), (6440067.0, shape)])
+        self.assertIn("Hollow", throughput.caption)
+        self.assertIn("patch~", [word for word, _ in solves.panels[0].y.ticks])
+        self.assertIn("~", solves.caption)
+        for name in ("throughput-h200", "solves-h200", "breakdown-h200"):
+            self.assertNotIn("~", self.named(name).caption)
+            self.assertNotIn("Hollow", self.named(name).caption)
+
+    def test_cold_calls_have_a_figure_of_their_own(self):
+        lines = [line | {"condition": "cold", "median_s": 2 * line["median_s"], "ci95_low_s": 2 * line["ci95_low_s"],
+                         "ci95_high_s": 2 * line["ci95_high_s"]} for line in small.plenty() if "krylov" not in line]
+        with tempfile.TemporaryDirectory() as folder:
+            made = {f.name: f for f in figures.all_figures(model.build(small.results(
+                pathlib.Path(folder), c1=small.plenty(), c2=lines)))}
+        blue, _ = panels.style_of("patch")
+        for name, rate in (("throughput-h200", 10.0), ("cold-h200", 5.0)):
+            self.assertEqual({round(y, 6) for _, y, colour, _ in made[name].panels[0].points if colour == blue}, {rate})
+        self.assertIn("single calls", made["cold-h200"].caption)
+        self.assertNotIn("cold-h200", [f.name for f in self.figures])
+
     def test_no_line_where_sizes_are_far_apart(self):
         panel = self.named("throughput-h200").panels[0]
         self.assertTrue(panel.lines)

@@ -425,6 +425,23 @@ class Budget(Folder):
         self.assertIn("bench: 2 points in ", out.getvalue())
         self.assertNotIn("all points were there", out.getvalue())
 
+    def test_nothing_is_built_behind_a_first_look_that_took_the_budget(self):
+        build = self.top / "build"
+        for name in ("scaling", "solves", "solve"):
+            (build / name).unlink()
+        (build / "first").mkdir()
+        (build / "kernels").rename(build / "first" / "kernels")
+        out = io.StringIO()
+        for seconds, builds in ((1.0, True), (100.0, False)):
+            with self.subTest(seconds=seconds), contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+                environment = self.environment(BUDGET="1", RESULTS=str(self.top / f"{seconds}"), BENCH_BUILD="false")
+                looked = lambda of, first_look=False: SimulatedRun(of, lambda command: seconds, first_look=first_look)
+                if builds:
+                    self.assertRaises(run.Failure, run.bench, environment, looked)
+                else:
+                    self.assertEqual(run.bench(environment, looked), 0)
+        self.assertIn("3:22 of 1:00: building and the first look took it all", out.getvalue())
+
     def test_finished_points_are_kept(self):
         one = self.make(BUDGET="3")
         self.said(one)

@@ -1,12 +1,15 @@
 """Coverage of intervals is measured on simulated processes, not assumed."""
 
 import math
+import pathlib
+import tempfile
 import unittest
 
 import numpy
 
-from report import reliability, statistics
+from report import model, reliability, statistics
 from report.reliability import coverage
+from tests.report import small
 
 
 class Intervals(unittest.TestCase):
@@ -14,6 +17,18 @@ class Intervals(unittest.TestCase):
         table = reliability.coverage_table()
         self.assertEqual([row[1].number for row in table.rows], [coverage(n, 0.02) for n in (3, 5, 10)])
         self.assertIn("H100", [row[0].text for row in reliability.calibration_table().rows])
+
+    def test_intervals_of_one_process_are_held_against_the_others(self):
+        lines = [small.row(2e-5 * shift, 0.01, process=n) for n, shift in enumerate((1.0, 1.001, 0.999), 1)]
+        lines += [small.row(2e-5 * shift, 0.01, process=n, variant="element_atomic")
+                  for n, shift in enumerate((1.0, 1.001, 1.1), 1)]  # the third is far from the others, which so are all
+        lines += [small.row(1e-5, 0.2, process=n, variant="node_csr") for n in (1, 2, 3)]  # wide: counts nothing
+        with tempfile.TemporaryDirectory() as folder:
+            table = reliability.held_by_others(model.build(small.results(pathlib.Path(folder), c=lines)))
+            none = reliability.held_by_others(model.build(small.results(pathlib.Path(folder) / "few", c=lines[:2])))
+        self.assertEqual([[cell.text for cell in row] for row in table.rows],
+                         [["NVIDIA H200", "kernels", "burst", "6", "50 %"]])
+        self.assertIsNone(none)
 
     def test_cover_the_truth_as_often_as_they_say(self):
         for processes in (3, 5, 10):
