@@ -413,13 +413,17 @@ faults: tests
 
 # A line of a recipe with $(MAKE) runs even with -n: it holds nothing else that does something.
 # The budget of time begins here. Where nothing is built, the first look needs one program, in doubles; then the runner
-# builds the others.
+# builds the others. Where there is no GPU either (nor WSL's or Tegra's), kernels for one would take half of the budget:
+# all is built without CUDA, in a folder of its own.
+BENCH_FOLDER = $(BUILD)$(if $(or $(CUDA),$(wildcard $(BUILD)/kernels /dev/nvidia[0-9]* /dev/dxg /dev/nvhost-gpu)),,/host)
+BENCH_MAKE = $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" BUILD='$(BENCH_FOLDER)' \
+    $(if $(filter %/host,$(BENCH_FOLDER)),CUDA=no)
 bench: export BENCH_START := $(shell date +%s)
-bench: export BENCH_BUILD = $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" programs
+bench: export BENCH_BUILD = $(BENCH_MAKE) programs
 bench:
 	-@$(MAKE) --no-print-directory deps
-	@[ -x '$(BUILD)/kernels' ] || $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" first-look
-	@BUILD='$(BUILD)' BUDGET='$(BUDGET)' sh bench/bench.sh
+	@[ -x '$(BENCH_FOLDER)/kernels' ] || $(BENCH_MAKE) first-look
+	@BUILD='$(BENCH_FOLDER)' BUDGET='$(BUDGET)' sh bench/bench.sh
 
 # Builds of `kernels` that differ in how points are stored (common/physics/view.h).
 storage:
