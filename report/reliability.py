@@ -91,7 +91,7 @@ def calibration_table() -> Table | None:
                  "each other in all ways (`make compare`): how many comparisons tell a point apart that is the same, how "
                  f"many call one faster or slower beyond {100 * compare.MARGIN:g} %, how many points are told apart, how many "
                  "95 % intervals of ratios hold 1, and how many points are seen that are made slower by 1, 2 and 5 %. "
-                 "Processes of one run are of one card within minutes of each other; those of two runs are hours apart. "
-                 "Groups of the same processes are no independent comparisons.",
+                 "Processes of one run are of one card within minutes of each other; those of two runs are hours apart, "
+                 "and where their commits differ the program that timed them may, too. Groups of the same processes are no independent comparisons.",
                  ["machine", "commits", "processes a side", "points", "comparisons", "with a false alarm",
                   "beyond the margin", "points with one", "intervals hold", "seen: 1 %", "2 %", "5 %"], rows, words=2)
