@@ -164,8 +164,9 @@ def limits(model: Model) -> list[str]:
             ]
             if some:
                 full = fullest(model, card, element)
+                sizes = len({p.n_dof for p in some})
                 said.append(
-                    f"{card.words}, {ELEMENT[element]}: {len({p.n_dof for p in some})} meshes; the box with most "
+                    f"{card.words}, {ELEMENT[element]}: {sizes} mesh{'es' * (sizes != 1)}; the box with most "
                     f"strategies has {len({p.strategy for p in full})} at {count(full[0].n_dof)} degrees of freedom."
                     if full else f"{card.words}, {ELEMENT[element]}: no box with all points plastic.")
     return said
@@ -280,11 +281,11 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 Points(answer_sentences(model)) if model.points else None, *shown("winners"))),
         Section("method", "Method", [Words(text) for text in METHOD]),
         Section("products", "Products and residuals",
-                of(*shown("throughput", "time", "irregular", "plastic", "conditions", "roofline"), *tables)),
+                of(*shown("throughput", "time", "irregular", "plastic", "part", "conditions", "roofline"), *tables)),
         Section("wholes", "Whole solves",
                 of(*shown("solves", "breakdown", "break-even"), break_even_table(model), jacobians_table(model))),
-        Section("several", "Several GPUs, hosts, precision, reproducibility, energy",
-                shown("scaling", "host", "precision", "reproducible", "energy")),
+        Section("several", "Several GPUs, hosts, precision, reproducibility, energy, contact",
+                shown("scaling", "host", "precision", "reproducible", "energy", "contact")),
         Section("studies", "Anderson acceleration and orthogonality", shown("anderson", "orthogonality")),
     ]
     if claims:
