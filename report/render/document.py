@@ -309,6 +309,9 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 "defined in [results/README.md](../README.md). It needs no GPU."),
             Points([
                 "`make bench` measures on this machine and writes rows; `make test` runs all tests.",
+                "`make reproduce CLAIM=NAME` measures the smallest set of points that decides a claim, and ends with holds, "
+                "fails, cannot tell or not measured; [docs/artifact.md](../../docs/artifact.md#checking-a-claim) lists for "
+                "each claim what must hold, what it needs, and the minutes.",
                 "`results/report/figures/` holds each figure as PDF, SVG and PNG at the width of a page (17.5 cm) or of a column "
                 "(8.5 cm): include the former at `\\linewidth` of a `figure*`; what gnuplot draws is in `data/`, and "
                 "`plots/report.gp` draws it.",
