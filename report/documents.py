@@ -30,7 +30,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 
-from report import choice, claims, model, parts, predict, predict_solves, rows, sources, strategies, words
+from report import captions, choice, claims, model, parts, predict, predict_solves, rows, sources, strategies, words
 from report.claim import Claim, hardware, read_claims
 from report.model import ONE_PROCESS
 from report.verdicts import FAILS, MISSING, Verdict, decide_all
@@ -111,7 +111,11 @@ def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str, brief: bool = Fal
 
 def predictions() -> list[str]:
     found = predict.operations()
-    return [*predict.balances(found), "", *predict.table(found)]
+    used = {point.run for pair in predict.pairs() for point in pair[:2]}
+    runs = dict.fromkeys(p.run for p in parts.model().points if p.run in used)  # those that know whether they are old
+    said = (f"From rows of {captions.where(runs)}. {sources.NOTE} *The matrix* is `assembled_bsr`; `assembled_symmetric`, which "
+            "stores half of its blocks, moves less and can win at a higher balance.")
+    return [*wrap(said), "", *predict.balances(found), "", *predict.table(found)]
 
 
 def predicted_solves() -> list[str]:
