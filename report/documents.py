@@ -16,9 +16,11 @@
     <!-- validation -->             errors against the reference results
 
     python3 -m report.documents            rewrites them, and names the files that changed
-    python3 -m report.documents --check    changes nothing; exit 1 where one is not what the rows say, or where a claim
-                                           that documents state (asserted) fails. Marks of rows whose sources have
-                                           changed since (report/sources.py) are not compared
+    python3 -m report.documents --check    changes nothing; exit 1 where one is not what the rows say. Marks of rows whose
+                                           sources have changed since (report/sources.py) are not compared
+
+Both exit with 1 where a claim that documents state (asserted) fails, and where a measured number is typed: stands outside
+such a part. Documents that results/README.md names may have such.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 
-from report import choice, claims, model, parts, predict, predict_solves, rows, sources, strategies, words
+from report import captions, choice, claims, model, parts, predict, predict_solves, rows, sources, strategies, words
 from report.claim import Claim, hardware, read_claims
 from report.model import ONE_PROCESS
 from report.verdicts import FAILS, MISSING, Verdict, decide_all
@@ -39,6 +41,12 @@ PAGE = pathlib.Path("docs/claims.md")
 BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|strategies|predictions|predicted solves|"
                    r"figure|picture|work|set-ups|solved|validation|contact)"
                    r"(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
+QUANTITY = re.compile(r"\d[\d.,]*[ \u00a0]?(?:(?:[GM]DoF/s|ms|µs|ns|nJ|MHz|GB/s|GFLOP/s|MB|GB|W|s|%)(?![\w³])"
+                      r"|times(?= as\b| faster| slower| longer))|\b(?:twice|half|three times|four times)(?= as (?:fast|long))")
+# Documents with numbers of single runs, as results/README.md says; and numbers of others that are settings, not measured.
+TYPED = ("add-a-strategy.md", "contact.md", "install.md", "method.md", "models.md", "newton.md", "preconditioner.md",
+         "verification.md")
+SETTINGS = {"ranks.md": ("3 %", "30 s", "60 s"), "strategies.md": ("10 %",)}
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
 
 All = Sequence[tuple[Claim, Sequence[Verdict]]]
@@ -103,7 +111,11 @@ def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str, brief: bool = Fal
 
 def predictions() -> list[str]:
     found = predict.operations()
-    return [*predict.balances(found), "", *predict.table(found)]
+    used = {point.run for pair in predict.pairs() for point in pair[:2]}
+    runs = dict.fromkeys(p.run for p in parts.model().points if p.run in used)  # those that know whether they are old
+    said = (f"From rows of {captions.where(runs)}. {sources.NOTE} *The matrix* is `assembled_bsr`; `assembled_symmetric`, which "
+            "stores half of its blocks, moves less and can win at a higher balance.")
+    return [*wrap(said), "", *predict.balances(found), "", *predict.table(found)]
 
 
 def predicted_solves() -> list[str]:
@@ -167,9 +179,24 @@ def failures(decided: All) -> list[str]:
             for claim, verdicts in decided if claim.asserted for v in verdicts if v.verdict == FAILS]
 
 
+def typed_numbers(root: pathlib.Path) -> list[str]:
+    """Faults: measured numbers of documents that stand neither in a part that rows decide nor in code."""
+    faults = []
+    for path in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
+        if path.name in (PAGE.name, *TYPED) or not path.exists():
+            continue
+        text = path.read_text()
+        for made in (BLOCK, re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)):
+            text = made.sub(lambda m: "\n" * m[0].count("\n"), text)
+        faults += [f"{path.relative_to(root)}:{text.count(chr(10), 0, m.start()) + 1}: {m[0]}: a measured number is typed; say "
+                   "it by a part that rows decide" for m in QUANTITY.finditer(text)
+                   if m[0] not in ("95 %", *SETTINGS.get(path.name, ()))]
+    return faults
+
+
 def run(check: bool, root: pathlib.Path = model.ROOT) -> int:
     decided = decide_all(read_claims())
-    faults = failures(decided)
+    faults = failures(decided) + typed_numbers(root)
     for path, text in new_texts(root, decided).items():
         there = root / path
         old = there.read_text() if there.exists() else ""

@@ -100,17 +100,14 @@ def read(path: pathlib.Path | str, kind: str | None = None, only: Mapping[str, s
         with (gzip.open if path.suffix == ".gz" else open)(path, "rt", newline="", encoding="utf-8") as file:
             reader = csv.reader(file)
             header = next(reader, [])
-            together = kind == "samples.csv" and "seconds" in header and "sample" not in header  # up to schema 5
-            names = header + ["ranks", "sample"] if together else header
-            _check_header(path, names, wanted)
+            _check_header(path, header, wanted)
             chosen = [(header.index(name), text) for name, text in (only or {}).items()]
             for cells in reader:
                 if len(cells) != len(header):
                     raise Fault(f"{path}: line {reader.line_num}: {len(cells)} cells, {len(header)} columns")
                 if any(cells[at] != text for at, text in chosen):
                     continue
-                for one in _samples_apart(header, cells) if together else [cells]:
-                    rows.append(_row(path, reader.line_num, names, one, wanted))
+                rows.append(_row(path, reader.line_num, header, cells, wanted))
                 if timed:
                     key = (*point_of(rows[-1]), process_of(rows[-1]))
                     if (first := line_of.setdefault(key, reader.line_num)) != reader.line_num:
@@ -119,13 +116,6 @@ def read(path: pathlib.Path | str, kind: str | None = None, only: Mapping[str, s
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise Fault(f"{path}: {error}") from error
     return rows
-
-
-def _samples_apart(header: list[str], cells: list[str]) -> Iterator[list[str]]:
-    """Lines of one sample each, of one rank, from a line whose last cell holds all samples of a row."""
-    at = header.index("seconds")
-    for number, seconds in enumerate(cells[at].split(), start=1):
-        yield cells[:at] + [seconds] + cells[at + 1:] + ["1", str(number)]
 
 
 def _check_header(path: pathlib.Path, header: list[str], wanted: list[str]) -> None:

@@ -231,11 +231,12 @@ def part(model: Model, card: Card) -> Figure | None:
     used = {q[2] for panel in panels for q in panel.points}
     legend = [("a part's state", PALETTE[0], SHAPES[0])]
     legend += [(words, PALETTE[i], SHAPES[i]) for i, words in enumerate(PATTERNS.values(), 1) if PALETTE[i] in used]
-    return figure(f"part-{card.key}", f"The state of a part and shares of plastic elements, {card.words}",
-                  f"Throughput of tangent products in the bracket at its largest load, and with about as many plastic "
-                  f"elements in other places of the same mesh, {card.words}. Where the dots of a strategy stand apart, "
-                  f"it matters where the plastic elements lie. {kind_of(times)}; {where(runs)}.", panels, runs,
-                  columns=2, left=2.95, legend=legend)
+    elsewhere = len(legend) > 1
+    said = f", and with about as many plastic elements in other places of the same mesh, {card.words}. Where the dots of " \
+        "a strategy stand apart, it matters where the plastic elements lie." if elsewhere else f", {card.words}."
+    return figure(f"part-{card.key}", f"The state of a part{' and shares of plastic elements' * elsewhere}, {card.words}",
+                  f"Throughput of tangent products in the bracket at its largest load{said} {kind_of(times)}; "
+                  f"{where(runs)}.", panels, runs, columns=2, left=2.95, legend=legend if elsewhere else ())
 
 
 def conditions(model: Model, card: Card) -> Figure | None:

@@ -29,7 +29,7 @@ STRATEGY = Words({
     "assembled_symmetric": "matrix, upper half",
     "assembled_cusparse": "matrix, cuSPARSE BSR",
     "assembled_csr": "matrix, cuSPARSE CSR",
-    "element_only": "no sums (bound)",
+    "element_only": "no sums",
     "petsc_gamg": "PETSc, GAMG",
     "petsc_boomeramg": "PETSc, BoomerAMG",
 })

@@ -164,8 +164,9 @@ def limits(model: Model) -> list[str]:
             ]
             if some:
                 full = fullest(model, card, element)
+                sizes = len({p.n_dof for p in some})
                 said.append(
-                    f"{card.words}, {ELEMENT[element]}: {len({p.n_dof for p in some})} meshes; the box with most "
+                    f"{card.words}, {ELEMENT[element]}: {sizes} mesh{'es' * (sizes != 1)}; the box with most "
                     f"strategies has {len({p.strategy for p in full})} at {count(full[0].n_dof)} degrees of freedom."
                     if full else f"{card.words}, {ELEMENT[element]}: no box with all points plastic.")
     return said
@@ -280,11 +281,12 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 Points(answer_sentences(model)) if model.points else None, *shown("winners"))),
         Section("method", "Method", [Words(text) for text in METHOD]),
         Section("products", "Products and residuals",
-                of(*shown("throughput", "time", "cold", "irregular", "plastic", "conditions", "roofline"), *tables)),
+                of(*shown("throughput", "time", "cold", "irregular", "plastic", "part", "conditions", "roofline"),
+                   *tables)),
         Section("wholes", "Whole solves",
                 of(*shown("solves", "breakdown", "break-even"), break_even_table(model), jacobians_table(model))),
-        Section("several", "Several GPUs, hosts, precision, reproducibility, energy",
-                shown("scaling", "host", "precision", "reproducible", "energy")),
+        Section("several", "Several GPUs, hosts, precision, reproducibility, energy, contact",
+                shown("scaling", "host", "precision", "reproducible", "energy", "contact")),
         Section("studies", "Anderson acceleration and orthogonality", shown("anderson", "orthogonality")),
     ]
     if claims:
@@ -308,6 +310,9 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 "defined in [results/README.md](../README.md). It needs no GPU."),
             Points([
                 "`make bench` measures on this machine and writes rows; `make test` runs all tests.",
+                "`make reproduce CLAIM=NAME` measures the smallest set of points that decides a claim, and ends with holds, "
+                "fails, cannot tell or not measured; [docs/artifact.md](../../docs/artifact.md#checking-a-claim) lists for "
+                "each claim what must hold, what it needs, and the minutes.",
                 "`results/report/figures/` holds each figure as PDF, SVG and PNG at the width of a page (17.5 cm) or of a column "
                 "(8.5 cm): include the former at `\\linewidth` of a `figure*`; what gnuplot draws is in `data/`, and "
                 "`plots/report.gp` draws it.",

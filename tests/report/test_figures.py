@@ -311,6 +311,13 @@ class Studies(unittest.TestCase):
         self.assertEqual(sorted(round(x, 6) for x, *_ in panel.points), [0.5, 0.5, 1, 1])  # 0.5 is another share
         self.assertEqual([w[2] for w in legend.words], ["a part's state", "a few zones"])
 
+    def test_a_part_alone_is_not_compared(self):
+        self.write("kernels.csv", [small.row(variant=v, plastic=0.24, plastic_pattern="part") for v in ("patch", "node_csr")])
+        figure = self.drawn()["part-h200"]
+        self.assertEqual(figure.title, "The state of a part, NVIDIA H200")
+        self.assertNotIn("other places", figure.caption)
+        self.assertNotIn("a part's state", [w[2] for panel in figure.panels for w in panel.words])
+
     def test_no_part_no_figure(self):
         self.write("kernels.csv", [small.row(plastic=0.24, plastic_pattern="zones")])
         self.assertNotIn("part-h200", self.drawn())

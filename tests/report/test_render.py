@@ -360,6 +360,21 @@ class Rendered(unittest.TestCase):
             self.assertIn(f"\\includegraphics{size}{{figures/{f.name}.pdf}}", self.text["report.tex"])
         self.assertEqual(self.text["report.html"].count("<svg"), len(self.figures))
 
+    def test_figures_of_studies_are_shown(self):
+        path = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        contact = [small.row(operation=f"jacvec{share}", variant=v) for share in ("_contact0.001", "_contact0.1")
+                   for v in ("patch", "node_csr")]
+        read = model.build(small.results(path, c1=small.plenty() + contact + [
+            small.row(plastic=0.24, plastic_pattern="part", variant=v) for v in ("patch", "node_csr")]))
+        wanted = figures.every_figure(read)
+        self.assertLessEqual({"part-h200", "contact-h200"}, {f.name for f in wanted})
+        self.assertEqual({f.name for f in document_.document(read, wanted).figures}, {f.name for f in wanted})
+
+    def test_a_long_caption_stands_once(self):
+        heads = self.text["report.tex"].count(r"\endfirsthead")
+        self.assertGreater(heads, 3)
+        self.assertEqual(self.text["report.tex"].count(r"{Table \thetable, continued}"), heads)
+
     def test_claims(self):
         self.assertIn(
             "| Is gathering faster? | holds | H200 | Gathering is `2` times as fast & more. | c1 |",

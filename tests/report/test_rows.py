@@ -89,10 +89,11 @@ class Reading(unittest.TestCase):
         self.assertEqual((sample["process"], sample["sample"], sample["start"], sample["seconds"], sample["sm_mhz"],
                           sample["throttle"], sample["load"], sample["cpu_mhz"]),
                          (2, 3, 1795752392.076, 2e-3, 1785, "power_cap heat", 0.55, None))
-        old = ",".join(names[:13]) + f",calls,seconds\n{key},200,2e-03 3e-03\n"  # up to schema 5
+        head = ",".join(names[:13])  # up to schema 5
+        old = f"{head},ranks,sample,calls,seconds\n{key},1,1,200,2e-03\n{key},1,2,200,3e-03\n"
         self.assertEqual([(one["sample"], one["seconds"], one["calls"], one["condition"], one["ranks"], one["start"])
                           for one in self.read(old)], [(1, 2e-3, 200, "burst", 1, None), (2, 3e-3, 200, "burst", 1, None)])
-        self.refused(old.replace("3e-03", "fast"), "line 2", "seconds 'fast'")
+        self.refused(old.replace("3e-03", "3e-03 4e-03"), "line 3", "seconds '3e-03 4e-03'")
 
     def test_samples_of_solves_and_ranks(self):
         self.assertEqual(rows.columns_of(rows.kind_of(pathlib.Path("samples-solves.csv")))[:5],
