@@ -26,7 +26,7 @@ PALETTE = (0x0072B2, 0xD55E00, 0x009E73, 0x000000, 0xE69F00, 0xCC79A7)
 SHAPES = (7, 5, 9, 13, 11, 15)
 INK, GREY, PALE = 0x222222, 0x9A9A9A, 0xE8E8E8
 # Strategies with a colour; each has the same one in all figures.
-COLOURED = ("patch", "element_atomic", "node_csr", "assembled_bsr", "element_team", "two_phase")
+COLOURED = ("patch", "element_atomic", "node_csr", "assembled_bsr", "assembled_symmetric", "two_phase")
 SHORT = {
     "patch": "patch", "patch_ordered": "ordered", "element_atomic": "atomics", "element_team": "team",
     "element_warp": "warp", "element_color": "colours", "node_csr": "node", "dof_csr": "entry", "two_phase": "stresses",

@@ -4,8 +4,9 @@
 
 --dofs and --mesh (FILE.msh, irregular, slender, box, or 20x20x80 cells) instead of the claim's own size and mesh, where
 its commands have such. Says first what it costs and needs. Each process measures all points of the claim, so that both
-sides of a ratio are of the same runs. Ends with one of: holds, fails, cannot tell, not measured; exit 1 where it fails. Rows and the verdict stay in
-BUILD/reproduce/CLAIM/, to be sent back.
+sides of a ratio are of the same runs. Says how far the ratios are from the committed ones of this kind of machine: they
+agree within a tenth, which is what runs differ by, or where their intervals meet. Ends with one of: holds, fails, cannot
+tell, not measured; exit 1 where it fails. Rows and the verdict stay in BUILD/reproduce/CLAIM/, to be sent back.
 """
 
 from __future__ import annotations
@@ -19,11 +20,14 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 
 from report import claims, model, rows, sources
 from report.claim import Claim, chosen, gpus_of, hardware, matches
+from report.model import ONE_PROCESS
 from report.quantities import QUANTITIES
-from report.verdicts import FAILS, MISSING, decide, decide_all
+from report.text import digits
+from report.verdicts import FAILS, MISSING, Decided, Verdict, decide, decide_all
 
 
 def gpus_here() -> int:
@@ -125,10 +129,35 @@ def disturbed(folder: pathlib.Path) -> list[str]:
     return [f"{sum(told)} of {len(told)} rows do not count: other programs used the machine, or times spread too far"]
 
 
-def known(claim: Claim) -> list[str]:
+def known(verdicts: Sequence[Verdict]) -> list[str]:
     """What committed rows say of it."""
-    (_, verdicts), = decide_all([claim])
     return [claims.describe(v) + (sources.WORDS if v.is_old else "") for v in verdicts]
+
+
+def machine_of(folder: pathlib.Path) -> str:
+    """That the rows name."""
+    return next((str(row["machine"]) for path in rows.files_below(folder) for row in rows.read(path) if row.get("machine")),
+                "")
+
+
+def agree(own: Decided, other: Decided) -> bool:
+    a, b = own.ratio, other.ratio
+    return max(a.value, b.value) <= ONE_PROCESS * min(a.value, b.value) or (a.low <= b.high and b.low <= a.high)
+
+
+def beside_known(here: Verdict, there: Verdict | None) -> list[str]:
+    """Ratios of here over the committed ones of the same places; there: of the same kind of machine, or None."""
+    if not here.points:
+        return []
+    pairs = [(own, other) for own in here.points for other in (there.points if there else ())
+             if (own.where, own.beside) == (other.where, other.beside)]
+    if not pairs:
+        return ["no committed ratio of this kind of machine is of these places"]
+    off = [(own, other) for own, other in pairs if not agree(own, other)]
+    told = [f"{claims.place(own)}: {digits(own.ratio.value)} here, {digits(other.ratio.value)} "
+            f"({digits(other.ratio.low)}–{digits(other.ratio.high)}) in {other.commit[:7]}: differs" for own, other in off]
+    return [f"{len(pairs) - len(off)} of {len(pairs)} ratios agree with the committed ones of this kind of machine (within "
+            f"{100 * (ONE_PROCESS - 1):.0f} %, or intervals meet)", *told]
 
 
 def run(a: argparse.Namespace) -> int:
@@ -159,9 +188,11 @@ def run(a: argparse.Namespace) -> int:
     folder.mkdir(parents=True)
     measure(claim, build, folder, processes)
     verdict = decide(claim, "here", [folder])
+    (_, before), = decide_all([claim])
+    same = next((v for v in before if v.machine == machine_of(folder)), None)
     lines = [claims.sentence(claim, [verdict]), claims.describe(verdict), *disturbed(folder),
-             *outside(claim, folder),
-             *(f"before on {text}" for text in known(claim)), verdict.verdict]
+             *outside(claim, folder), *beside_known(verdict, same),
+             *(f"before on {text}" for text in known(before)), verdict.verdict]
     (folder / "verdict.txt").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
     return verdict.verdict == FAILS

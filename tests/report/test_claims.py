@@ -6,7 +6,7 @@ import pathlib
 import tempfile
 import unittest
 
-from report import claims, documents, model, reproduce, rows, text, words
+from report import claims, documents, model, reproduce, rows, statistics, text, verdicts, words
 from report.claim import Claim, hardware, matches, read_claims
 from report.model import ONE_PROCESS
 from report.quantities import QUANTITIES
@@ -499,6 +499,22 @@ class Reproducing(unittest.TestCase):
             self.assertEqual((got, out.splitlines()[-1]), (code, word))
             self.assertEqual((self.build / "reproduce/host_matrix_tet4/verdict.txt").read_text().splitlines()[-1], word)
             self.assertEqual(len(rows.read(self.build / "reproduce/host_matrix_tet4/kernels.csv")), 6)
+
+    def test_ratios_are_held_beside_the_committed_ones(self):
+        def verdict(*ratios: tuple[str, float, float]) -> verdicts.Verdict:
+            points = tuple(verdicts.Decided({"element": "tet4", "operation": "jacvec", "case": case, "n_dof": 3000}, "patch",
+                                            statistics.Estimate(value, value / spread, value * spread, 3),
+                                            verdicts.HOLDS, "abcdef012", False) for case, value, spread in ratios)
+            return verdicts.Verdict(read_claims()[0], "m", verdicts.HOLDS, points)
+        here = verdict(("a", 2.0, 1.01), ("b", 3.0, 1.01), ("c", 1.0, 1.01))
+        there = verdict(("a", 2.15, 1.01), ("b", 4.0, 1.4), ("c", 1.3, 1.01), ("d", 1.0, 1.0))
+        told = reproduce.beside_known(here, there)  # within a tenth; intervals meet; neither
+        self.assertEqual(len(told), 2)
+        self.assertIn("2 of 3 ratios agree", told[0])
+        self.assertIn("(c, beside patch): 1.00 here, 1.30 (1.29–1.31) in abcdef0: differs", told[1])
+        for other in (None, verdict(("z", 1.0, 1.1))):
+            self.assertIn("no committed ratio", *reproduce.beside_known(here, other))
+        self.assertEqual(reproduce.beside_known(verdict(), there), [])
 
     def test_bad_input_is_one_line(self):
         for words, part in ((("nothing",), "no such claim"), (("matrix_free_solve",), "solves is not there"),
