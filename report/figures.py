@@ -5,6 +5,7 @@ from __future__ import annotations
 from report.comparison_figures import energy, irregular_over_box, over_host, precision, reproducible
 from report.model import Card, Model
 from report.panels import Figure
+from report.prediction_figures import predictions
 from report.product_figures import break_even, cold, roofline, throughput, time_of_products, winners_map
 from report.scaling_figures import scaling
 from report.solve_figures import breakdown, whole_solves
@@ -26,6 +27,7 @@ def all_figures(model: Model) -> list[Figure]:
                                                   0 if machine[1] == "cuda" else device.threads)))
     found += [make(model, card) for make in (precision, energy) for card in model.cards]
     found += [over_host(model, card) for card in model.cards if card.backend == "cuda"] + [reproducible(model)]
+    found.append(predictions(model))
     return [f for f in found if f]
 
 

@@ -285,8 +285,8 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                    *tables)),
         Section("wholes", "Whole solves",
                 of(*shown("solves", "breakdown", "break-even"), break_even_table(model), jacobians_table(model))),
-        Section("several", "Several GPUs, hosts, precision, reproducibility, energy, contact",
-                shown("scaling", "host", "precision", "reproducible", "energy", "contact")),
+        Section("several", "Several GPUs, hosts, precision, reproducibility, energy, contact, other chips",
+                shown("scaling", "host", "precision", "reproducible", "energy", "contact", "predictions")),
         Section("studies", "Anderson acceleration and orthogonality", shown("anderson", "orthogonality")),
     ]
     if claims:

@@ -4,7 +4,7 @@ import math
 import pathlib
 import unittest
 
-from report import model, predict
+from report import model, panels, predict, prediction_figures
 from report.predict import Chip, Operation
 from tests.report import small
 
@@ -82,6 +82,22 @@ class Balance(unittest.TestCase):
             else:
                 self.assertGreater(free.flop / chip.rate, memory)
         self.assertEqual(predict.balance(matrix, free)[1], math.inf)
+
+    def test_the_map_is_the_chips_own_predictions(self):
+        there = [Operation("patch", "hex8", "jacvec", 10**6, 2e9, 2e-4, 5e9, 33e12),
+                 Operation("assembled_bsr", "hex8", "jacvec", 10**6, 6e9, 0.0, 1.5e9, 33e12)]
+        chips = {"slow FP64": Chip("slow FP64", 1e12, 8e12), "fast FP64": Chip("fast FP64", 40e12, 2e12),
+                 "between": Chip("between", 6e12, 4e12)}
+        wanted = {"slow FP64": "matrix", "fast FP64": "free", "between": ""}
+        self.assertEqual({name: prediction_figures.who_must_win(there, chip) for name, chip in chips.items()}, wanted)
+        axes = [panels.decades("", ends, panels.few, 1.0) for ends in (prediction_figures.RATES, prediction_figures.BANDWIDTHS)]
+        drawn = prediction_figures.map_of(there, *axes, "", list(chips.values()))
+        self.assertEqual(len(drawn.points), 3)
+        for chip in chips.values():
+            at = [r for r in drawn.rectangles if r[0] <= 1e-12 * chip.rate < r[1] and r[2] <= 1e-12 * chip.bandwidth < r[3]]
+            colour = {"free": prediction_figures.faded(prediction_figures.FREE_COLOUR),
+                      "matrix": prediction_figures.faded(prediction_figures.MATRIX_COLOUR), "": panels.PALE}
+            self.assertEqual([r[4] for r in at], [colour[wanted[chip.name]]], chip.name)
 
     def test_rows_of_both_cards_are_there(self):
         found = predict.operations()
