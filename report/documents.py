@@ -111,7 +111,7 @@ def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str, brief: bool = Fal
 
 def predictions() -> list[str]:
     found = predict.operations()
-    used = {point.run for pair in predict.pairs() for point in pair[:2]}
+    used = {point.run for pair in predict.pairs(predict.committed()) for point in pair[:2]}
     runs = dict.fromkeys(p.run for p in parts.model().points if p.run in used)  # those that know whether they are old
     said = (f"From rows of {captions.where(runs)}. {sources.NOTE} *The matrix* is `assembled_bsr`; `assembled_symmetric`, which "
             "stores half of its blocks, moves less and can win at a higher balance.")
