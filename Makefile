@@ -415,9 +415,10 @@ faults: tests
 # The budget of time begins here. Where nothing is built, the first look needs one program, in doubles; then the runner
 # builds the others. Where there is no GPU either (nor WSL's or Tegra's), kernels for one would take half of the budget:
 # all is built without CUDA, in a folder of its own.
-BENCH_FOLDER = $(BUILD)$(if $(or $(CUDA),$(wildcard $(BUILD)/kernels /dev/nvidia[0-9]* /dev/dxg /dev/nvhost-gpu)),,/host)
+HOST_ALONE = $(if $(or $(CUDA),$(wildcard $(BUILD)/kernels /dev/nvidia[0-9]* /dev/dxg /dev/nvhost-gpu)),,yes)
+BENCH_FOLDER = $(BUILD)$(if $(HOST_ALONE),/host)
 BENCH_MAKE = $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" BUILD='$(BENCH_FOLDER)' \
-    $(if $(filter %/host,$(BENCH_FOLDER)),CUDA=no)
+    $(if $(HOST_ALONE),CUDA=no)
 bench: export BENCH_START := $(shell date +%s)
 bench: export BENCH_BUILD = $(BENCH_MAKE) programs
 bench:

@@ -110,16 +110,15 @@ def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str, brief: bool = Fal
 
 
 def predictions() -> list[str]:
-    found = predict.operations()
-    used = {point.run for pair in predict.pairs(predict.committed()) for point in pair[:2]}
-    runs = dict.fromkeys(p.run for p in parts.model().points if p.run in used)  # those that know whether they are old
+    found = predict.operations(parts.model())
+    runs = (point.run for pair in predict.pairs(parts.model()) for point in pair[:2])
     said = (f"From rows of {captions.where(runs)}. {sources.NOTE} *The matrix* is `assembled_bsr`; `assembled_symmetric`, which "
             "stores half of its blocks, moves less and can win at a higher balance.")
     return [*wrap(said), "", *predict.balances(found), "", *predict.table(found)]
 
 
 def predicted_solves() -> list[str]:
-    return predict_solves.table(predict_solves.pairs(parts.model()), predict.operations())
+    return predict_solves.table(predict_solves.pairs(parts.model()), predict.operations(parts.model()))
 
 
 def commands(listed: Sequence[Claim]) -> list[str]:

@@ -18,8 +18,8 @@ def all_figures(model: Model) -> list[Figure]:
     found: list[Figure | None] = []
     solve_cards = dict.fromkeys(place[0] for place in solves_of(model))
     for make, cards in ((throughput, model.cards), (time_of_products, model.cards), (cold, model.cards),
-                        (winners_map, model.cards), (irregular_over_box, model.cards), (whole_solves, solve_cards), (breakdown, solve_cards),
-                        (roofline, model.cards), (break_even, model.cards)):
+                        (winners_map, model.cards), (irregular_over_box, model.cards), (whole_solves, solve_cards),
+                        (breakdown, solve_cards), (roofline, model.cards), (break_even, model.cards)):
         found += [make(model, card) for card in cards]
     for machine in dict.fromkeys((p.run.machine, p.backend) for p in model.of("scaling.csv")):
         device = next(p for p in model.of("scaling.csv") if (p.run.machine, p.backend) == machine)

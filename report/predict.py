@@ -21,7 +21,7 @@ import tomllib
 from collections.abc import Iterable
 
 from report import model, rows, text
-from report.model import Point, Run
+from report.model import Model, Point, Run
 from report.text import digits
 from report.words import NOT_A_STRATEGY
 
@@ -80,9 +80,9 @@ def ceilings(run: Run) -> Chip | None:
         return None
 
 
-def pairs(there: Iterable[Run]) -> Iterable[tuple[Point, Point, tuple[Chip, Chip]]]:
-    """Products of the newest commit that both cards measured in these runs, on the largest box."""
-    there = list(there)
+def pairs(read: Model) -> Iterable[tuple[Point, Point, tuple[Chip, Chip]]]:
+    """Products of the newest commit that both cards measured, on the largest box."""
+    there = dict.fromkeys(p.run for p in read.kernels)
     runs = {machine: {run.folder: run for run in there if run.machine == machine} for machine in (NARROW, WIDE)}
     for folder in sorted(set(runs[NARROW]) & set(runs[WIDE]), reverse=True):
         cards = [ceilings(runs[m][folder]) for m in (NARROW, WIDE)]
@@ -105,12 +105,8 @@ def _products(run: Run) -> Iterable[Point]:
             yield p
 
 
-def committed() -> list[Run]:
-    return model.read_runs(model.ROOT / "results")
-
-
-def operations() -> list[Operation]:
-    return [o for narrow, wide, cards in pairs(committed()) if (o := split(narrow, wide, cards))]
+def operations(read: Model) -> list[Operation]:
+    return [o for narrow, wide, cards in pairs(read) if (o := split(narrow, wide, cards))]
 
 
 def chips(reached: float = 0.92) -> list[Chip]:

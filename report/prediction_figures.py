@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 
+from report.captions import where
 from report.model import Model, Run
 from report.panels import INK, PALE, PALETTE, Axis, Figure, Panel, decades, figure, few
-from report.predict import PRODUCTS, Chip, Operation, chips, pairs, split
-from report.sources import marked
+from report.predict import PRODUCTS, Chip, Operation, chips, operations, pairs
 from report.words import ELEMENT, MATRIX, OPERATION, STRATEGY, in_order
 
 RATES, BANDWIDTHS = (0.5, 60.0), (1.0, 10.0)  # FP64 TF/s and TB/s of chips that are built for computing or for games
@@ -57,8 +57,7 @@ def map_of(there: list[Operation], x: Axis, y: Axis, title: str, listed: list[Ch
 
 def predictions(model: Model) -> Figure | None:
     """None without rows of one commit on both cards."""
-    both = list(pairs(dict.fromkeys(p.run for p in model.kernels)))
-    found = [o for narrow, wide, cards in both if (o := split(narrow, wide, cards))]
+    both, found = list(pairs(model)), operations(model)
     x = decades("FP64, TF/s", RATES, few, 1.0)
     y = decades("memory, TB/s", BANDWIDTHS, few, 1.0)
     measured = [Chip(words, card.rate, card.bandwidth) for words, card in zip(("H100", "H200"), both[0][2])] if both else []
@@ -70,11 +69,10 @@ def predictions(model: Model) -> Figure | None:
                 panels.append(map_of(there, x, y, f"{ELEMENT[element]}, {OPERATION[operation]}", measured + chips()))
     runs: list[Run] = list(dict.fromkeys(p.run for narrow, wide, _ in both for p in (narrow, wide)))
     names = in_order(o.variant for o in found if o.variant in MATRIX)
-    commits = ", ".join(sorted({marked(r.commit, None) for r in runs}))
     return figure("predictions", "Predicted: matrix or no matrix",
                   "Not measured but predicted, where the fastest product with an assembled matrix "
                   f"({', '.join(STRATEGY[name] for name in names)}) must be faster than the fastest one without, over FP64 rate and memory bandwidth "
                   "of a chip, both as kernels reach them. Between the areas the prediction cannot tell. From rows of H100 "
-                  f"and H200, which are shown, too; commit {commits}.", panels, runs, height=4.6,
+                  f"and H200, which are shown, too; {where(runs)}.", panels, runs, height=4.6,
                   legend=[("the matrix must win", faded(MATRIX_COLOUR), 0), ("a product without one must win", faded(FREE_COLOUR), 0),
                           ("cannot tell", PALE, 0)])

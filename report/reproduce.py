@@ -50,9 +50,9 @@ def sizes_selected(claim: Claim) -> str:
     return " or ".join(wanted) if isinstance(wanted, list) else str(wanted)
 
 
-def outside(claim: Claim, folder: pathlib.Path) -> list[str]:
+def outside(claim: Claim, measured: Sequence[rows.Row]) -> list[str]:
     """A line where rows are of sizes that the claim says nothing of."""
-    sizes = {int(row["n_dof"]) for path in rows.files_below(folder) for row in rows.read(path) if row.get("n_dof")}
+    sizes = {int(row["n_dof"]) for row in measured if row.get("n_dof")}  # type: ignore[arg-type]
     if not (other := sorted(n for n in sizes if "n_dof" in claim.select and not matches(n, claim.select["n_dof"]))):
         return []
     return [f"rows of {', '.join(map(str, other))} degrees of freedom do not count: it is of {sizes_selected(claim)}"]
@@ -121,9 +121,9 @@ def measure(claim: Claim, build: pathlib.Path, folder: pathlib.Path, processes: 
                 raise rows.Fault(f"{told[0]} ended with {run.returncode}: {why}")
 
 
-def disturbed(folder: pathlib.Path) -> list[str]:
+def disturbed(measured: Sequence[rows.Row]) -> list[str]:
     """A line where rows do not count for that."""
-    told = [rows.disturbed(row) for path in rows.files_below(folder) for row in rows.read(path) if "noise" in row]
+    told = [rows.disturbed(row) for row in measured if "noise" in row]
     if not any(told):
         return []
     return [f"{sum(told)} of {len(told)} rows do not count: other programs used the machine, or times spread too far"]
@@ -132,12 +132,6 @@ def disturbed(folder: pathlib.Path) -> list[str]:
 def known(verdicts: Sequence[Verdict]) -> list[str]:
     """What committed rows say of it."""
     return [claims.describe(v) + (sources.WORDS if v.is_old else "") for v in verdicts]
-
-
-def machine_of(folder: pathlib.Path) -> str:
-    """That the rows name."""
-    return next((str(row["machine"]) for path in rows.files_below(folder) for row in rows.read(path) if row.get("machine")),
-                "")
 
 
 def agree(own: Decided, other: Decided) -> bool:
@@ -189,9 +183,11 @@ def run(a: argparse.Namespace) -> int:
     measure(claim, build, folder, processes)
     verdict = decide(claim, "here", [folder])
     (_, before), = decide_all([claim])
-    same = next((v for v in before if v.machine == machine_of(folder)), None)
-    lines = [claims.sentence(claim, [verdict]), claims.describe(verdict), *disturbed(folder),
-             *outside(claim, folder), *beside_known(verdict, same),
+    measured = [row for path in rows.files_below(folder) for row in rows.read(path)]
+    machines = {row.get("machine") for row in measured}
+    same = next((v for v in before if v.machine in machines), None)
+    lines = [claims.sentence(claim, [verdict]), claims.describe(verdict), *disturbed(measured),
+             *outside(claim, measured), *beside_known(verdict, same),
              *(f"before on {text}" for text in known(before)), verdict.verdict]
     (folder / "verdict.txt").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))

@@ -13,6 +13,7 @@ import sys
 import tomllib
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TextIO
 
 Value = str | int | float | None
 Row = dict[str, Value]
@@ -70,6 +71,11 @@ def packed(path: pathlib.Path) -> pathlib.Path:
     return other if other.is_file() and not path.is_file() else path
 
 
+def opened(path: pathlib.Path) -> TextIO:
+    """A file with rows for reading, packed or not."""
+    return (gzip.open if path.suffix == ".gz" else open)(path, "rt", newline="", encoding="utf-8")
+
+
 def value_of(name: str, text: str) -> Value:
     """A cell as its column's type; None where it is empty. ValueError where it is not of that type."""
     column = schema()["column"][name]
@@ -97,7 +103,7 @@ def read(path: pathlib.Path | str, kind: str | None = None, only: Mapping[str, s
     timed = "process" in wanted and "median_s" in wanted
     line_of: dict[tuple[Value, ...], int] = {}  # of each process of each point
     try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", newline="", encoding="utf-8") as file:
+        with opened(path) as file:
             reader = csv.reader(file)
             header = next(reader, [])
             _check_header(path, header, wanted)

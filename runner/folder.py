@@ -10,13 +10,13 @@ from __future__ import annotations
 import csv
 import datetime
 import fcntl
-import gzip
 import os
 import pathlib
 import random
 import shutil
 import tempfile
 
+from report import rows
 from runner import points, studies
 from runner.here import Failure
 
@@ -24,6 +24,17 @@ SETTINGS = "settings.txt"
 PUBLISHED = "-published"  # ends the name of a file with rows of all points
 GIVEN_UP = ("killed", "failed")  # points without times, which are tried again
 FINAL = {"json": "json", "samples": "samples.csv", "history": "history.csv", "rows": "rows.csv"}
+
+
+def name_of(point: str, process: int) -> str:
+    """What the names of a process's files begin with."""
+    return f"{point}.process{process}" if process > 1 else point
+
+
+def parted(name: str) -> tuple[str, int]:
+    """The point and the process of such a name. A point's name may hold dots (plastic 0.1)."""
+    point, _, process = name.partition(".process")
+    return point, int(process or 1)
 
 
 def choose(results: pathlib.Path, here: points.Here, settings: str) -> pathlib.Path:
@@ -92,8 +103,7 @@ class Folder:
             new = pathlib.Path(made) / "scratch"
             new.mkdir()
             for row in self.published_points():
-                end = f".process{row['process']}.done" if row["process"] != "1" else ".done"
-                (new / (row["point"] + end)).write_text(row["repetitions"] + "\n")
+                (new / f"{name_of(row['point'], int(row['process']))}.done").write_text(row["repetitions"] + "\n")
                 (new / "seed").write_text(row["seed"] + "\n")
             for target, programs, suffixes in studies.TARGETS:
                 lines = [line for line in self.published_lines(target)
@@ -104,10 +114,11 @@ class Folder:
 
     def published_lines(self, target: str) -> list[str]:
         """Of a file of rows, which may be packed."""
-        path, packed = self.path / target, self.path / f"{target}.gz"
-        if packed.exists():
-            return gzip.decompress(packed.read_bytes()).decode().splitlines(keepends=True)
-        return path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+        path = rows.packed(self.path / target)
+        if not path.exists():
+            return []
+        with rows.opened(path) as file:
+            return list(file)
 
     def published_points(self) -> list[dict[str, str]]:
         """Processes of points whose rows are published."""
@@ -144,8 +155,7 @@ class Folder:
     # --- files of a process of a point ---
 
     def file(self, point: points.Point, process: int, suffix: str) -> pathlib.Path:
-        number = f".process{process}" if process > 1 else ""
-        return self.scratch / f"{point.name()}{number}.{suffix}"
+        return self.scratch / f"{name_of(point.name(), process)}.{suffix}"
 
     def taken(self, point: points.Point, process: int) -> int:
         """Samples that the finished process has."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from report import model, one_run, rows
 from runner import studies
-from runner.folder import PUBLISHED
+from runner.folder import PUBLISHED, parted
 
 Key = Callable[[dict[str, str]], tuple]
 
@@ -73,11 +73,11 @@ def merged(files: list[pathlib.Path], key: Key | None) -> str:
 
 
 def name_in(path: pathlib.Path) -> str:
-    """The point's name in that of one of its files: it may hold dots (plastic 0.1)."""
+    """The point's name in that of one of its files."""
     name = path.name
     for suffix in (".rows.csv", ".killed.csv", ".samples.csv", ".history.csv"):
         name = name.removesuffix(suffix)
-    return name.split(".process")[0]
+    return parted(name)[0]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,8 +115,8 @@ class Publisher:
         """finished.csv: processes whose rows are published, so that a folder without scratch/ can go on."""
         lines, seed = [",".join(rows.columns_of("finished.csv"))], (self.scratch / "seed").read_text().strip()
         for path in sorted(self.scratch.glob("*.done")):
-            name, _, number = path.name.removesuffix(".done").partition(".process")
-            lines.append(f"{name},{number or 1},{path.read_text().strip()},{seed}")
+            point, process = parted(path.name.removesuffix(".done"))
+            lines.append(f"{point},{process},{path.read_text().strip()},{seed}")
         return "\n".join(lines) + "\n"
 
     def write_table(self, left_out: list[str]) -> model.Model | None:

@@ -4,7 +4,7 @@ import math
 import pathlib
 import unittest
 
-from report import model, panels, predict, prediction_figures
+from report import model, panels, parts, predict, prediction_figures
 from report.predict import Chip, Operation
 from tests.report import small
 
@@ -64,7 +64,7 @@ class Bounds(unittest.TestCase):
         self.assertAlmostEqual(worst, 33e-4)
 
     def test_no_chip_beats_its_flops(self):
-        for o in predict.operations():
+        for o in predict.operations(parts.model()):
             for chip in predict.chips():
                 self.assertGreaterEqual(o.seconds(chip)[0] * chip.rate, o.flop * (1 - 1e-9))
 
@@ -100,6 +100,6 @@ class Balance(unittest.TestCase):
             self.assertEqual([r[4] for r in at], [colour[wanted[chip.name]]], chip.name)
 
     def test_rows_of_both_cards_are_there(self):
-        found = predict.operations()
+        found = predict.operations(parts.model())
         self.assertGreaterEqual(len({o.variant for o in found}), 5)
         self.assertEqual({o.element for o in found}, {"hex8", "tet4"})
