@@ -80,7 +80,9 @@ enum {
     FE_TET4_P4 = 1,    /* the same with the four-point rule: same answer, four times the work */
     FE_HEX8 = 2,       /* trilinear hexahedron, 2x2x2 Gauss points, sum-factorised gradients  */
     FE_HEX8_NAIVE = 3, /* the same with shape gradients summed corner by corner           */
-    FE_N_KIND = 4
+    FE_TET10 = 4,      /* quadratic tetrahedron, four points                              */
+    FE_HEX27 = 5,      /* triquadratic hexahedron, 3x3x3 Gauss points, sum-factorised     */
+    FE_N_KIND = 6
 };
 /* FE_BODY: inlined. FE_BOTH: inlined, for host and device. FE_CALLED: a call, which saves registers and build
  * time. */
@@ -134,17 +136,33 @@ FE_BOTH uint64_t fe_mix(uint64_t z)
 }
 
 /* Corners and points of a kind: as constants, for sizes of arrays and enums, and as functions. */
-#define FE_CORNERS(kind) ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 4 : 8)
-#define FE_POINTS(kind) ((kind) == FE_TET4 ? 1 : (kind) == FE_TET4_P4 ? 4 : 8)
+#define FE_CORNERS(kind)                                                                                     \
+    ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 4 : (kind) == FE_TET10 ? 10 : (kind) == FE_HEX27 ? 27 : 8)
+#define FE_POINTS(kind)                                                                                      \
+    ((kind) == FE_TET4 ? 1 : (kind) == FE_TET4_P4 || (kind) == FE_TET10 ? 4 : (kind) == FE_HEX27 ? 27 : 8)
+enum { FE_MOST_CORNERS = 27, FE_MOST_POINTS = 27 }; /* of all kinds */
 FE_BOTH int fe_corners(int kind) { return FE_CORNERS(kind); }
 /* The kind with the same elastic operator that every precision has. */
-FE_BOTH int fe_plain_kind(int kind) { return fe_corners(kind) == 4 ? FE_TET4 : FE_HEX8; }
+FE_BOTH int fe_plain_kind(int kind)
+{
+    return kind == FE_TET4_P4 ? FE_TET4 : kind == FE_HEX8_NAIVE ? FE_HEX8 : kind;
+}
+FE_BOTH int fe_is_quadratic(int kind) { return kind == FE_TET10 || kind == FE_HEX27; }
+FE_BOTH int fe_is_tet(int kind) { return kind == FE_TET4 || kind == FE_TET4_P4 || kind == FE_TET10; }
+/* The kind of the element of a kind's vertices alone. */
+FE_BOTH int fe_linear_kind(int kind)
+{
+    return kind == FE_TET10 ? FE_TET4 : kind == FE_HEX27 ? FE_HEX8 : kind;
+}
+FE_BOTH int fe_vertices(int kind) { return FE_CORNERS(fe_linear_kind(kind)); }
 FE_BOTH int fe_points(int kind) { return FE_POINTS(kind); }
 FE_BOTH const char *fe_kind_name(int kind)
 {
     return kind == FE_TET4      ? "tet4"
            : kind == FE_TET4_P4 ? "tet4_p4"
            : kind == FE_HEX8    ? "hex8"
+           : kind == FE_TET10   ? "tet10"
+           : kind == FE_HEX27   ? "hex27"
                                 : "hex8_naive";
 }
 
