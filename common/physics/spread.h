@@ -95,22 +95,22 @@ FE_BODY void fe_spread_stress(int kind, int op, const fe_view *m, fe_element e, 
     fe_point_stress(kind, op, fe_weight_at(kind, s->point), m, e, fe_spread_point(kind, s), J, G, A, stress);
 }
 
-/* Derivatives of the shape function of a corner at the lane's point, as the lane sees them. */
-FE_BODY void fe_spread_shape(int kind, const fe_spread *s, int corner, fe_real g[3])
+/* Derivatives of the shape function of a corner at a point, as the point's lane sees them. */
+FE_BODY void fe_spread_shape(int kind, int point, int corner, fe_real g[3])
 {
-    int a = corner;
     if (kind == FE_TET10) {
         int end[2];
         fe_tet10_ends(corner, end);
-        a = fe_tet10_between(end[0] ^ s->own, end[1] ^ s->own);
+        fe_quadratic_gradients(kind, fe_tet10_between(end[0] ^ point, end[1] ^ point), 0, g);
+    } else {
+        fe_quadratic_gradients(kind, corner, point, g);
     }
-    fe_quadratic_gradients(kind, a, fe_spread_point(kind, s), g);
 }
 /* det J times the gradient, of a lane that adds nothing 0. */
 FE_BODY void fe_spread_own(int kind, const fe_spread *s, fe_real A[3][3], int corner, fe_real g[3])
 {
     fe_real shape[3];
-    fe_spread_shape(kind, s, corner, shape);
+    fe_spread_shape(kind, s->point, corner, shape);
     FE_UNROLL_FOR (int i = 0; i < 3; i++) {
         g[i] = A[i][0] * shape[0] + A[i][1] * shape[1] + A[i][2] * shape[2];
         if (!s->adds) g[i] = 0.0f;
