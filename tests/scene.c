@@ -227,6 +227,7 @@ static void scene_mesh(scene *s, int shape)
     if (shape == SHAPE_OCTAHEDRON) {
         s->mesh.kind = mesh_kind;
         octahedron(&s->mesh);
+        if (fe_is_quadratic(s->kind)) must(fe_mesh_elevate(&s->mesh));
         return;
     }
     if (shape == SHAPE_BRACKET && !fe_is_quadratic(s->kind)) {
