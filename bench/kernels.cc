@@ -44,9 +44,9 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
     auto g = std::make_unique<group>();
     g->box = {};
     g->mesh = mesh, g->asked_dof = dofs;
-    bench_mesh_cells(mesh, dofs, g->box.cells);
+    bench_mesh_cells(mesh, kind, dofs, g->box.cells);
     FE_TRY(bench_mesh_size(mesh, kind, dofs, &g->n_elem, &g->n_dof));
-    bench_mesh_name(mesh, dofs, sizeof name, name);
+    bench_mesh_name(mesh, kind, dofs, sizeof name, name);
     g->mesh_name = name;
     if (a.materials > 1) g->mesh_name += "-materials" + std::to_string(a.materials);
     g->box.kind = kind, g->box.order = a.order, g->box.backend = backend;
@@ -105,6 +105,7 @@ fe_status check_full(const arguments &a)
 /* Which kinds a precision lacks is an error; strategies that lack it are named. */
 fe_status check_precisions(const arguments &a)
 {
+    for (const int kind : a.kinds) FE_TRY(bench_kind_check("--fe_elements", kind));
     for (const int precision : a.precisions)
         for (const int kind : a.kinds)
             if (!fe_precision_has(precision, kind))
