@@ -21,6 +21,11 @@ namespace bench
 namespace
 {
 
+#if FE_HAVE_QUADRATIC
+#define QUADRATIC_KINDS ", tet10, hex27"
+#else
+#define QUADRATIC_KINDS
+#endif
 const char help[] =
     "usage: kernels [options] [Google Benchmark's options]\n"
     "Checks and times the operations of all assembly strategies on meshes.\n"
@@ -36,7 +41,7 @@ const char help[] =
     "  --fe_variants=LIST     strategies (all, and element_only, the element kernel without sums); "
     "--fe_list\n"
     "                         prints them\n"
-    "  --fe_elements=LIST     tet4, hex8, tet4_p4, hex8_naive, tet10, hex27 (tet4,hex8)\n"
+    "  --fe_elements=LIST     tet4, hex8, tet4_p4, hex8_naive" QUADRATIC_KINDS " (tet4,hex8)\n"
     "  --fe_operations=LIST   residual, material, jacvec_elastic, jacvec, diagonal (all), and jacvec_full, "
     "the "
     "product\n"
