@@ -12,8 +12,8 @@
 FE_BODY void bench_element_only_forces(int kind, int op, const fe_view *m, fe_index e,
                                        const fe_number *displacement, fe_number *y)
 {
-    fe_index node[8];
-    fe_real x[8][3], f[8][3], force[8][3], sum = fe_splat(FE_EMPTY);
+    fe_index node[FE_MOST_CORNERS];
+    fe_real x[FE_MOST_CORNERS][3], f[FE_MOST_CORNERS][3], force[FE_MOST_CORNERS][3], sum = fe_splat(FE_EMPTY);
     const fe_element element = fe_element_load(kind, m, e, fe_no_turn(), node, x);
     fe_element_read(kind, node, displacement, f);
     fe_element_forces(kind, op, m, element, x, f, force);

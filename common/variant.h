@@ -46,6 +46,7 @@ enum { FE_STORES = 1, FE_INDEPENDENT = 2, FE_ASSEMBLED = 4, FE_PIECES = 8, FE_PI
 typedef struct fe_assembly {
     /* set by FE_TABLE */
     int precision;                    /* FE_DOUBLE, FE_MIXED or FE_SINGLE */
+    int quadratic;                    /* it computes Tet10 and Hex27 */
     const struct fe_assembly *single; /* the same strategy and backend in single precision */
     /* Called once; timed separately. Memory comes from fe_device_allocate. NULL where there is nothing to set
      * up. */
@@ -108,12 +109,14 @@ typedef struct fe_variant {
 #define FE_TABLE(name, ...)                                                                                  \
     extern "C" {                                                                                             \
     extern const fe_assembly FE_PRECISE(name), name##_single;                                                \
-    const fe_assembly FE_PRECISE(name) = {.precision = FE_PRECISION, .single = &name##_single, __VA_ARGS__}; \
+    const fe_assembly FE_PRECISE(name) = {                                                                  \
+        .precision = FE_PRECISION, .quadratic = FE_QUADRATIC, .single = &name##_single, __VA_ARGS__};        \
     }
 #else
 #define FE_TABLE(name, ...)                                                                                  \
     extern const fe_assembly FE_PRECISE(name), name##_single;                                                \
-    const fe_assembly FE_PRECISE(name) = {.precision = FE_PRECISION, .single = &name##_single, __VA_ARGS__};
+    const fe_assembly FE_PRECISE(name) = {                                                                  \
+        .precision = FE_PRECISION, .quadratic = FE_QUADRATIC, .single = &name##_single, __VA_ARGS__};
 #endif
 
 /* The tables of a strategy in its fe_variant, and their declarations before it. */

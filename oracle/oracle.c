@@ -123,9 +123,9 @@ void oracle_return(const oracle_material *material, const double eps[6], const o
 static const real hex8[8][3] = {{-1, -1, -1}, {1, -1, -1}, {1, 1, -1}, {-1, 1, -1},
                                 {-1, -1, 1},  {1, -1, 1},  {1, 1, 1},  {-1, 1, 1}};
 
-/* Gradients g [8][3] in natural coordinates and the weight of point q: N_a = 1/8 (1 + xi xi_a)(1 + eta eta_a)
+/* Gradients g in natural coordinates and the weight of point q: N_a = 1/8 (1 + xi xi_a)(1 + eta eta_a)
  * (1 + zeta zeta_a). */
-static real natural_gradients_hex8(int q, real g[8][3])
+static real natural_gradients_hex8(int q, real g[ORACLE_CORNERS][3])
 {
     const real h = 1 / sqrtl(3.0L);
     const real xi[3] = {q & 1 ? h : -h, q & 2 ? h : -h, q & 4 ? h : -h};
@@ -139,11 +139,69 @@ static real natural_gradients_hex8(int q, real g[8][3])
 }
 
 /* The same for N = 1 - xi - eta - zeta, xi, eta, zeta: constant. */
-static real natural_gradients_tet4(int n_point, real g[8][3])
+static real natural_gradients_tet4(int n_point, real g[ORACLE_CORNERS][3])
 {
     static const real constant[4][3] = {{-1, -1, -1}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     memcpy(g, constant, sizeof constant);
     return 1.0L / 6 / n_point;
+}
+
+/* Places of a quadratic hexahedron's corners in Gmsh's order, 0, 1, 2 along each axis: vertices, edges, faces,
+ * centre. */
+static const int hex27[27][3] = {
+    {0, 0, 0}, {2, 0, 0}, {2, 2, 0}, {0, 2, 0}, {0, 0, 2}, {2, 0, 2}, {2, 2, 2}, {0, 2, 2}, {1, 0, 0},
+    {0, 1, 0}, {0, 0, 1}, {2, 1, 0}, {2, 0, 1}, {1, 2, 0}, {2, 2, 1}, {0, 2, 1}, {1, 0, 2}, {0, 1, 2},
+    {2, 1, 2}, {1, 2, 2}, {1, 1, 0}, {1, 0, 1}, {0, 1, 1}, {2, 1, 1}, {1, 2, 1}, {1, 1, 2}, {1, 1, 1}};
+
+/* Lagrange's polynomial of the node in one of three places on [-1, 1], and its derivative. */
+static real lagrange(int place, real xi)
+{
+    return place == 0 ? xi * (xi - 1) / 2 : place == 1 ? (1 - xi) * (1 + xi) : xi * (xi + 1) / 2;
+}
+static real lagrange_slope(int place, real xi)
+{
+    return place == 0 ? xi - 1 / 2.0L : place == 1 ? -2 * xi : xi + 1 / 2.0L;
+}
+
+static real natural_gradients_hex27(int q, real g[ORACLE_CORNERS][3])
+{
+    const real h = sqrtl(3 / 5.0L), position[3] = {-h, 0, h}, weight[3] = {5 / 9.0L, 8 / 9.0L, 5 / 9.0L};
+    const int at[3] = {q % 3, q / 3 % 3, q / 9};
+    for (int a = 0; a < 27; a++)
+        for (int i = 0; i < 3; i++) {
+            const int j = (i + 1) % 3, k = (i + 2) % 3;
+            g[a][i] = lagrange_slope(hex27[a][i], position[at[i]]) * lagrange(hex27[a][j], position[at[j]]) *
+                      lagrange(hex27[a][k], position[at[k]]);
+        }
+    return weight[at[0]] * weight[at[1]] * weight[at[2]];
+}
+
+/* Vertices L (2 L - 1) and edges 4 L L' of the barycentric coordinates L; the four points of the rule of degree
+ * 2, point q next to vertex q. */
+static real natural_gradients_tet10(int q, real g[ORACLE_CORNERS][3])
+{
+    static const int edge[6][2] = {{0, 1}, {1, 2}, {2, 0}, {0, 3}, {2, 3}, {1, 3}};
+    static const real slope[4][3] = {{-1, -1, -1}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    real L[4];
+    for (int v = 0; v < 4; v++) L[v] = v == q ? (5 + 3 * sqrtl(5.0L)) / 20 : (5 - sqrtl(5.0L)) / 20;
+    for (int i = 0; i < 3; i++) {
+        for (int v = 0; v < 4; v++) g[v][i] = (4 * L[v] - 1) * slope[v][i];
+        for (int k = 0; k < 6; k++) {
+            const int v = edge[k][0], w = edge[k][1];
+            g[4 + k][i] = 4 * (L[v] * slope[w][i] + L[w] * slope[v][i]);
+        }
+    }
+    return 1 / 24.0L;
+}
+
+static real natural_gradients(const oracle_mesh *mesh, int q, real g[ORACLE_CORNERS][3])
+{
+    switch (mesh->n_corner) {
+        case 8: return natural_gradients_hex8(q, g);
+        case 10: return natural_gradients_tet10(q, g);
+        case 27: return natural_gradients_hex27(q, g);
+        default: return natural_gradients_tet4(mesh->n_point, g);
+    }
 }
 
 /* Cofactors of J and its determinant, which is returned. */
@@ -158,11 +216,10 @@ static real cofactors(real J[3][3], real A[3][3])
     return J[0][0] * A[0][0] + J[0][1] * A[0][1] + J[0][2] * A[0][2];
 }
 
-static real gradients(const oracle_mesh *mesh, int e, int q, real dN[8][3])
+static real gradients(const oracle_mesh *mesh, int e, int q, real dN[ORACLE_CORNERS][3])
 {
-    real g[8][3], J[3][3] = {{0}}, A[3][3];
-    const real weight =
-        mesh->n_corner == 8 ? natural_gradients_hex8(q, g) : natural_gradients_tet4(mesh->n_point, g);
+    real g[ORACLE_CORNERS][3], J[3][3] = {{0}}, A[3][3];
+    const real weight = natural_gradients(mesh, q, g);
     for (int a = 0; a < mesh->n_corner; a++) {
         const double *x = mesh->x + 3 * mesh->conn[e * mesh->n_corner + a];
         for (int i = 0; i < 3; i++)
@@ -175,20 +232,20 @@ static real gradients(const oracle_mesh *mesh, int e, int q, real dN[8][3])
     return weight * det;
 }
 
-double oracle_gradients(const oracle_mesh *mesh, int e, int q, double dN[8][3])
+double oracle_gradients(const oracle_mesh *mesh, int e, int q, double dN[ORACLE_CORNERS][3])
 {
-    real exact[8][3];
+    real exact[ORACLE_CORNERS][3];
     const real volume = gradients(mesh, e, q, exact);
     round_to(3 * mesh->n_corner, exact[0], dN[0]);
     return (double)volume;
 }
 
-/* B [6][24]: engineering strain of the element's displacements, three columns a corner. Returns w det J. */
-static real strain_matrix(const oracle_mesh *mesh, int e, int q, real B[6][24])
+/* B: engineering strain of the element's displacements, three columns a corner. Returns w det J. */
+static real strain_matrix(const oracle_mesh *mesh, int e, int q, real B[6][ORACLE_COLUMNS])
 {
-    real dN[8][3];
+    real dN[ORACLE_CORNERS][3];
     const real volume = gradients(mesh, e, q, dN);
-    memset(B, 0, 6 * 24 * sizeof(real));
+    memset(B, 0, 6 * ORACLE_COLUMNS * sizeof(real));
     for (int a = 0; a < mesh->n_corner; a++) {
         const int x = 3 * a, y = x + 1, z = x + 2;
         B[0][x] = B[3][y] = B[5][z] = dN[a][0];
@@ -201,7 +258,7 @@ static real strain_matrix(const oracle_mesh *mesh, int e, int q, real B[6][24])
 /* --- one element ----------------------------------------------------------------------------------- */
 
 /* eps = B u_e. */
-static void element_strain(const oracle_mesh *mesh, int e, real B[6][24], const double *u, real eps[6])
+static void element_strain(const oracle_mesh *mesh, int e, real B[6][ORACLE_COLUMNS], const double *u, real eps[6])
 {
     for (int i = 0; i < 6; i++) {
         eps[i] = 0;
@@ -211,7 +268,7 @@ static void element_strain(const oracle_mesh *mesh, int e, real B[6][24], const 
 }
 
 /* Adds an element's vector f [3 n_corner] to r, and the sizes of what it is a sum of to scale. */
-static void add_vector(const oracle_mesh *mesh, int e, const real f[24], const real size[24], double *r,
+static void add_vector(const oracle_mesh *mesh, int e, const real f[ORACLE_COLUMNS], const real size[ORACLE_COLUMNS], double *r,
                        double *scale)
 {
     for (int c = 0; c < 3 * mesh->n_corner; c++) {
@@ -221,12 +278,12 @@ static void add_vector(const oracle_mesh *mesh, int e, const real f[24], const r
     }
 }
 
-static void stiffness(const oracle_mesh *mesh, int e, double (*C)[6][6], real K[24][24])
+static void stiffness(const oracle_mesh *mesh, int e, double (*C)[6][6], real K[ORACLE_COLUMNS][ORACLE_COLUMNS])
 {
     const int n = 3 * mesh->n_corner;
-    memset(K, 0, 24 * 24 * sizeof(real));
+    memset(K, 0, ORACLE_COLUMNS * ORACLE_COLUMNS * sizeof(real));
     for (int q = 0; q < mesh->n_point; q++) {
-        real B[6][24], CB[6][24] = {{0}};
+        real B[6][ORACLE_COLUMNS], CB[6][ORACLE_COLUMNS] = {{0}};
         const real volume = strain_matrix(mesh, e, q, B);
         for (int i = 0; i < 6; i++)
             for (int j = 0; j < 6; j++)
@@ -237,18 +294,18 @@ static void stiffness(const oracle_mesh *mesh, int e, double (*C)[6][6], real K[
     }
 }
 
-void oracle_stiffness(const oracle_mesh *mesh, int e, double (*C)[6][6], double K[24][24])
+void oracle_stiffness(const oracle_mesh *mesh, int e, double (*C)[6][6], double K[ORACLE_COLUMNS][ORACLE_COLUMNS])
 {
-    real exact[24][24];
+    real exact[ORACLE_COLUMNS][ORACLE_COLUMNS];
     stiffness(mesh, e, C, exact);
-    round_to(24 * 24, exact[0], K[0]);
+    round_to(ORACLE_COLUMNS * ORACLE_COLUMNS, exact[0], K[0]);
 }
 
 /* --- the mesh -------------------------------------------------------------------------------------- */
 
 double oracle_volume(const oracle_mesh *mesh)
 {
-    real volume = 0, dN[8][3];
+    real volume = 0, dN[ORACLE_CORNERS][3];
     for (int e = 0; e < mesh->n_elem; e++)
         for (int q = 0; q < mesh->n_point; q++) volume += gradients(mesh, e, q, dN);
     return (double)volume;
@@ -266,9 +323,9 @@ void oracle_residual(const oracle_mesh *mesh, const oracle_material *material, c
     memset(r, 0, bytes);
     if (scale) memset(scale, 0, bytes);
     for (int e = 0; e < mesh->n_elem; e++) {
-        real f[24] = {0}, size[24] = {0};
+        real f[ORACLE_COLUMNS] = {0}, size[ORACLE_COLUMNS] = {0};
         for (int q = 0; q < mesh->n_point; q++) {
-            real B[6][24], eps[6], sigma[6], C[6][6];
+            real B[6][ORACLE_COLUMNS], eps[6], sigma[6], C[6][6];
             oracle_state unused;
             const real volume = strain_matrix(mesh, e, q, B);
             element_strain(mesh, e, B, u, eps);
@@ -290,7 +347,7 @@ void oracle_update(const oracle_mesh *mesh, const oracle_material *material, con
     for (int e = 0; e < mesh->n_elem; e++) {
         for (int q = 0; q < mesh->n_point; q++) {
             const int p = e * mesh->n_point + q;
-            real B[6][24], eps[6], sigma[6], tangent[6][6];
+            real B[6][ORACLE_COLUMNS], eps[6], sigma[6], tangent[6][6];
             strain_matrix(mesh, e, q, B);
             element_strain(mesh, e, B, u, eps);
             return_map(material_of(mesh, material, e), eps, &committed[p], sigma, &trial[p], tangent);
@@ -305,7 +362,7 @@ void oracle_jacvec(const oracle_mesh *mesh, double (*C)[6][6], const double *v, 
     memset(y, 0, bytes);
     if (scale) memset(scale, 0, bytes);
     for (int e = 0; e < mesh->n_elem; e++) {
-        real K[24][24], f[24] = {0}, size[24] = {0};
+        real K[ORACLE_COLUMNS][ORACLE_COLUMNS], f[ORACLE_COLUMNS] = {0}, size[ORACLE_COLUMNS] = {0};
         stiffness(mesh, e, C, K);
         for (int b = 0; b < 3 * mesh->n_corner; b++)
             for (int c = 0; c < 3 * mesh->n_corner; c++) {
@@ -321,7 +378,7 @@ void oracle_diagonal(const oracle_mesh *mesh, double (*C)[6][6], double (*d)[3][
     memset(d, 0, (size_t)mesh->n_node * sizeof *d);
     if (scale) memset(scale, 0, (size_t)mesh->n_node * sizeof *scale);
     for (int e = 0; e < mesh->n_elem; e++) {
-        real K[24][24];
+        real K[ORACLE_COLUMNS][ORACLE_COLUMNS];
         stiffness(mesh, e, C, K);
         for (int a = 0; a < mesh->n_corner; a++) {
             const int node = mesh->conn[e * mesh->n_corner + a];

@@ -6,11 +6,14 @@
 #ifndef ORACLE_H
 #define ORACLE_H
 
+enum { ORACLE_CORNERS = 27, ORACLE_COLUMNS = 81 }; /* of an element at most, and of its matrix */
+
 typedef struct oracle_mesh {
-    int n_corner, n_point; /* 4 and 1, 4 and 4 (four-point rule), or 8 and 8 (2x2x2 Gauss) */
+    int n_corner, n_point; /* 4 and 1, 4 and 4 (four-point rule), 8 and 8 (2x2x2 Gauss); quadratic: 10 and 4
+                              (four-point rule), 27 and 27 (3x3x3 Gauss) */
     int n_node, n_elem;
     const double *x;               /* [n_node][3] */
-    const int *conn;               /* [n_elem][n_corner] nodes, corners in Gmsh's (VTK's) order */
+    const int *conn;               /* [n_elem][n_corner] nodes, corners in Gmsh's order */
     const unsigned char *material; /* [n_elem] which of the materials an element has; NULL: the first */
 } oracle_mesh;
 
@@ -21,8 +24,8 @@ typedef struct oracle_material {
 } oracle_material;
 
 /* History of one quadrature point; arrays of it are [n_elem][n_point]. Hex8's point q = i + 2j + 4k has bit
- * i, j, k (0: -1/sqrt 3, 1: +1/sqrt 3) along xi, eta, zeta; the four-point rule's point q lies at corner q.
- */
+ * i, j, k (0: -1/sqrt 3, 1: +1/sqrt 3) along xi, eta, zeta; the four-point rule's point q lies at corner q; Hex27's
+ * point q = i + 3j + 9k has i, j, k = 0, 1, 2 at -sqrt(3/5), 0, sqrt(3/5). */
 typedef struct oracle_state {
     double eps_p[6], alpha;
 } oracle_state;
@@ -37,13 +40,13 @@ void oracle_return(const oracle_material *material, const double eps[6], const o
                    double sigma[6], oracle_state *new_state, double C[6][6]);
 
 /* Shape function gradients dN [n_corner][3] at point q of element e; returns weight × det J. */
-double oracle_gradients(const oracle_mesh *mesh, int e, int q, double dN[8][3]);
+double oracle_gradients(const oracle_mesh *mesh, int e, int q, double dN[ORACLE_CORNERS][3]);
 
 /* Volume: sum of weight × det J. */
 double oracle_volume(const oracle_mesh *mesh);
 
-/* K [3 n_corner][3 n_corner] = sum over q of w det J  B^T C B, in the upper left of a 24 × 24 array. */
-void oracle_stiffness(const oracle_mesh *mesh, int e, double (*C)[6][6], double K[24][24]);
+/* K [3 n_corner][3 n_corner] = sum over q of w det J  B^T C B, in the upper left of the array. */
+void oracle_stiffness(const oracle_mesh *mesh, int e, double (*C)[6][6], double K[ORACLE_COLUMNS][ORACLE_COLUMNS]);
 
 /* Materials of these two are an array, see oracle_mesh.
  *

@@ -2,6 +2,7 @@
  * the tangent is symmetric and the residual's derivative, stresses stay on the yield surface, and a uniform
  * strain is reproduced. */
 #include "tests/common.h"
+#include "tests/curved.h"
 #include "tests/rig.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ static void stiffness_scale(const scene *s, const double *x, double *scale)
     const int n = 3 * s->oracle.n_corner;
     memset(scale, 0, 3 * (size_t)s->mesh.n_node * sizeof *scale);
     for (int e = 0; e < s->mesh.n_elem; e++) {
-        double K[24][24];
+        double K[ORACLE_COLUMNS][ORACLE_COLUMNS];
         const int *corner = s->oracle.conn + (size_t)e * s->oracle.n_corner;
         oracle_stiffness(&s->oracle, e, s->C_elastic, K);
         for (int i = 0; i < n; i++)
@@ -135,13 +136,9 @@ static int check_patch(const setting *t, const scene *s)
             u[3 * (size_t)i + c] = 1e-3 * (g[0] * x[0] + g[1] * x[1] + g[2] * x[2]);
         }
     oracle_residual(&patch.oracle, patch.material, patch.committed, u, expected, scale);
-    /* inner nodes are on no face of a side group */
-    for (size_t i = 0; i < n; i++) expected[i] = 0;
-    for (int g = 0; g < s->mesh.n_group; g++) {
-        const fe_group *group = &s->mesh.group[g];
-        for (int f = 0; group->dim == 2 && f < 4 * group->n_facet; f++)
-            for (int c = 0; group->facet[f] >= 0 && c < 3; c++)
-                scale[3 * (size_t)group->facet[f] + c] = INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        expected[i] = 0;
+        if (on_side(&s->mesh, (int)(i / 3), (double[]){BOX_X, BOX_Y, BOX_Z})) scale[i] = INFINITY;
     }
     rig b = rig_whole(&patch, t->assembly, t->backend, 1);
     rig_apply(&b, t->assembly->residual, u, r);
@@ -151,10 +148,13 @@ static int check_patch(const setting *t, const scene *s)
     return bad;
 }
 
-/* The sides of the bracket are not all in groups, and stresses of several materials differ: their patch tests
- * are left out. */
+/* The bracket is no box, stresses of several materials differ, and the four points of a Tet10 do not integrate the
+ * gradients of curved ones: these patch tests are left out. */
 int check_mechanics(const setting *t, const scene *s)
 {
     return check_rigid(t, s) + check_symmetry(t, s) + check_difference(t, s) + check_surface(t, s) +
-           (s->n_material > 1 || (s->mesh.path && strstr(s->mesh.path, "bracket")) ? 0 : check_patch(t, s));
+           (s->n_material > 1 || (s->mesh.path && strstr(s->mesh.path, "bracket")) ||
+                    (s->is_curved && s->kind == FE_TET10)
+                ? 0
+                : check_patch(t, s));
 }

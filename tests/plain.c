@@ -61,8 +61,8 @@ static void add_stiffness(plain *p, int elastic, double weight, const double *ch
     for (int m = 0; m < p->n_part; m++) {
         const plain_part *part = &p->part[m];
         const int nc = part->mesh.n_corner;
-        double D[8][6][6], K[24][24], (*C)[6][6] = part->C;
-        for (int q = 0; q < 8; q++) oracle_elasticity(&part->material, D[q]);
+        double D[ORACLE_CORNERS][6][6], K[ORACLE_COLUMNS][ORACLE_COLUMNS], (*C)[6][6] = part->C;
+        for (int q = 0; q < ORACLE_CORNERS; q++) oracle_elasticity(&part->material, D[q]);
         for (int e = 0; e < part->mesh.n_elem; e++) {
             oracle_mesh one = part->mesh;
             one.conn += e * nc, one.n_elem = 1;
@@ -92,9 +92,9 @@ static double stiff_forces(plain *p)
 {
     double square = 0;
     for (int m = 0; m < p->n_part; m++) {
-        double D[8][6][6], K[24][24];
+        double D[ORACLE_CORNERS][6][6], K[ORACLE_COLUMNS][ORACLE_COLUMNS];
         const int nc = p->part[m].mesh.n_corner;
-        for (int q = 0; q < 8; q++) oracle_elasticity(&p->part[m].material, D[q]);
+        for (int q = 0; q < ORACLE_CORNERS; q++) oracle_elasticity(&p->part[m].material, D[q]);
         for (int e = 0; e < p->part[m].mesh.n_elem; e++) {
             oracle_mesh one = p->part[m].mesh;
             one.conn += e * nc, one.n_elem = 1;

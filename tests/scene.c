@@ -1,6 +1,7 @@
 /* Meshes with random states, and the oracle's answers; see scene.h. */
 #include "tests/scene.h"
 #include "tests/common.h"
+#include "tests/curved.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ double mises(const double s[6])
 
 void strain_at(const scene *s, int e, int q, const double *u, double eps[6])
 {
-    double dN[8][3];
+    double dN[ORACLE_CORNERS][3];
     oracle_gradients(&s->oracle, e, q, dN);
     memset(eps, 0, 6 * sizeof *eps);
     for (int a = 0; a < s->oracle.n_corner; a++) {
@@ -222,13 +223,13 @@ static void octahedron(fe_mesh *mesh)
 
 static void scene_mesh(scene *s, int shape)
 {
-    const int mesh_kind = fe_corners(s->kind) == 8 ? FE_HEX8 : FE_TET4;
+    const int mesh_kind = fe_is_tet(s->kind) ? FE_TET4 : FE_HEX8;
     if (shape == SHAPE_OCTAHEDRON) {
         s->mesh.kind = mesh_kind;
         octahedron(&s->mesh);
         return;
     }
-    if (shape == SHAPE_BRACKET) {
+    if (shape == SHAPE_BRACKET && !fe_is_quadratic(s->kind)) {
         must(fe_mesh_read(mesh_kind == FE_HEX8 ? "meshgen/bracket/bracket_hex8_coarse.msh"
                                                : "meshgen/bracket/bracket_tet4_coarse.msh",
                           0, &s->mesh));
@@ -237,10 +238,12 @@ static void scene_mesh(scene *s, int shape)
     const int times = shape == SHAPE_REGULAR ? 3 : 1;
     const fe_box box = {.kind = mesh_kind,
                         .cells = {5 * times, 4 * times, 3 * times},
-                        .length = {1.2, 1, 0.8},
+                        .length = {BOX_X, BOX_Y, BOX_Z},
                         .distort = 0.2,
                         .seed = 3};
     must(fe_mesh_box(&box, &s->mesh));
+    if (fe_is_quadratic(s->kind)) make_quadratic(&s->mesh);
+    if (s->is_curved) curve_sides(&s->mesh, 0.08, box.length);
     if (shape == SHAPE_RANDOM) must(fe_mesh_reorder(&s->mesh, FE_ORDER_RANDOM, 5));
 }
 
@@ -259,6 +262,7 @@ void scene_open(scene *s, int shape, int kind)
                                            : -1,
               is_box = shape >= SHAPE_VOCE && shape < N_SHAPE;
     *s = (scene){.kind = kind,
+                 .is_curved = shape == SHAPE_BRACKET && fe_is_quadratic(kind),
                  .n_material = shape == SHAPE_SEVERAL || shape == SHAPE_LAWS ? MATERIALS : 1,
                  .material = {{.E = 200000, .nu = 0.3, .sigma_y = 250, .H = 2000},
                               {.E = 70000, .nu = 0.4, .sigma_y = 90, .H = 500},
@@ -266,7 +270,8 @@ void scene_open(scene *s, int shape, int kind)
     /* The exponent changes by 0.1 to 1 from point to point, so the law is far from linear. */
     if (voce >= 0)
         s->material[voce].H = 500, s->material[voce].sigma_inf = 400, s->material[voce].delta = 300;
-    snprintf(s->name, sizeof s->name, "%s %s", fe_kind_name(kind), shapes[shape]);
+    snprintf(s->name, sizeof s->name, "%s %s", fe_kind_name(kind),
+             s->is_curved ? "box with curved sides" : shapes[shape]);
     /* Boxes are that of SHAPE_LEXICOGRAPHIC: what floats lose depends on the mesh. */
     random_state = (uint64_t)(100 * (is_box ? SHAPE_LEXICOGRAPHIC : shape) + kind + 1);
     scene_mesh(s, shape);

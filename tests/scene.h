@@ -12,18 +12,23 @@
 #define TOLERANCE 1e-12 /* rounding of some hundred operations */
 #define MARGIN 1e-3     /* |f| over the yield stress */
 
-/* The material of SHAPE_VOCE, a box, hardens by Voce's law; the others linearly. SHAPE_SEVERAL, a box, has
+/* SHAPE_BRACKET is a part of linear elements; of quadratic ones it is a box with curved sides inside. The material of
+ * SHAPE_VOCE, a box, hardens by Voce's law; the others linearly. SHAPE_SEVERAL, a box, has
  * MATERIALS of them at random; SHAPE_LAWS has the same, one of them of Voce's law. */
 enum { SHAPE_LEXICOGRAPHIC, SHAPE_RANDOM, SHAPE_BRACKET, SHAPE_VOCE, SHAPE_SEVERAL, SHAPE_LAWS, N_SHAPE };
 /* For test_visits alone: an octahedron around one node, which has CENTRE_ELEMENTS elements, and a larger box.
  */
 enum { SHAPE_OCTAHEDRON = N_SHAPE, SHAPE_REGULAR, OCTAHEDRON_CELLS = 12, CENTRE_ELEMENTS = 8 * 12 * 12 };
 enum { MATERIALS = 3 };
+/* Lengths of boxes. */
+#define BOX_X 1.2
+#define BOX_Y 1.0
+#define BOX_Z 0.8
 
 /* A mesh with a random committed state and displacement, and what the oracle says about them. */
 typedef struct scene {
     char name[64];
-    int kind;
+    int kind, is_curved;
     fe_mesh mesh;
     oracle_mesh oracle;
     int n_material;

@@ -239,7 +239,7 @@ static int check_bits(const setting *t, const scene *s)
 /* Agreement with the registry's first variant on the host. */
 static int check_agreement(const setting *t, const scene *s)
 {
-    const setting first = {.assembly = fe_variant_at(0)->host, .backend = "host"};
+    const setting first = {.assembly = fe_variant_at(0)->host, .backend = "host", .kind = t->kind};
     if (!first.assembly) return 0;
     const size_t n = 3 * (size_t)s->mesh.n_node;
     double *a = all_outputs(&first, s, 1), *b = all_outputs(t, s, 1);
@@ -308,13 +308,16 @@ static fe_status open_problem(const setting *t, const scene *s, rig *b)
     return fe_problem_open_materials(&s->mesh, &b->share, s->kind, &materials, b->device, &b->problem);
 }
 
-/* An element kind without this precision is refused. */
+/* An element kind without this precision is refused, and a quadratic one by strategies of linear ones. */
 static int check_refusal(const setting *t, const scene *s)
 {
     rig b;
     must(open_problem(t, s, &b));
     const fe_status status = fe_assembly_set_up(t->assembly, &b.problem, &b.work);
-    const int bad = status != FE_BAD_INPUT || !strstr(fe_message(), "only of tet4 and hex8");
+    const int bad = status != FE_BAD_INPUT ||
+                    !strstr(fe_message(), fe_precision_has(t->assembly->precision, t->kind)
+                                              ? "does not compute quadratic elements"
+                                              : "only of tet4 and hex8");
     if (bad) print_error("%s: set-up is not refused: %s\n", s->name, fe_message());
     rig_close(&b);
     return bad;
@@ -433,6 +436,12 @@ static int scenes_close(void **state)
     return 0;
 }
 
+/* Whether the table computes a kind. */
+static int computes(const fe_assembly *a, int kind)
+{
+    return fe_precision_has(a->precision, kind) && (a->quadratic || !fe_is_quadratic(kind));
+}
+
 /* Adds the tests of one variant on one backend, or one test that only says why there are none. */
 static int add_settings(setting *t, const fe_variant *variant, const char *backend,
                         const fe_assembly *assembly, const char *why)
@@ -444,15 +453,16 @@ static int add_settings(setting *t, const fe_variant *variant, const char *backe
     }
     int n = 0;
     for (int i = 0; i < FE_N_KIND * N_OPERATION; i++) {
-        const int kind = i / N_OPERATION;
+        const int kind = i / N_OPERATION, has = computes(assembly, kind);
         if (operations[i % N_OPERATION].check == check_full && !fe_full_has(FE_DOUBLE, kind)) continue;
+        if (!has && i % N_OPERATION) continue;
         t[n] = (setting){.variant = variant,
                          .assembly = assembly,
                          .backend = backend,
                          .kind = kind,
-                         .check = operations[i % N_OPERATION].check};
+                         .check = has ? operations[i % N_OPERATION].check : check_refusal};
         snprintf(t[n].name, sizeof t[n].name, "%s %s %s %s", variant->name, fe_kind_name(kind),
-                 operations[i % N_OPERATION].name, backend);
+                 has ? operations[i % N_OPERATION].name : "is_refused", backend);
         n++;
     }
     return n;
@@ -466,7 +476,7 @@ static int add_rounded(setting *t, const fe_variant *variant, const char *backen
     if (!assembly || variant_missing(variant, backend)) return 0;
     for (int kind = 0; kind < FE_N_KIND; kind++)
         for (int i = 0; i < N_ROUNDED; i++) {
-            const int has = fe_precision_has(precision, kind);
+            const int has = computes(assembly, kind);
             if (!has && i) continue;
             t[n] = (setting){.variant = variant,
                              .assembly = assembly,

@@ -98,26 +98,47 @@ enum {
 #define FE_CALLED static __attribute__((noinline, unused))
 #endif
 
-/* X(KIND, name, further arguments) for each kind that this file's precision has. */
+/* Whether this build has quadratic elements, and whether this file has them: FE_QUADRATIC. One that is not made
+ * for them defines FE_LINEAR_KINDS before it includes anything. */
+#ifndef FE_HAVE_QUADRATIC
+#define FE_HAVE_QUADRATIC 1
+#endif
+#if FE_HAVE_QUADRATIC && !defined FE_LINEAR_KINDS && FE_PRECISION != FE_MIXED
+#define FE_QUADRATIC 1
+#else
+#define FE_QUADRATIC 0
+#endif
+
+/* X(KIND, name, further arguments) for each kind that this file and its precision have. */
+#define FE_EACH_KIND(X, ...) FE_EACH_LINEAR(X, ##__VA_ARGS__) FE_EACH_QUADRATIC(X, ##__VA_ARGS__)
 #if FE_PRECISION == FE_DOUBLE
-#define FE_EACH_KIND(X, ...)                                                                                 \
+#define FE_EACH_LINEAR(X, ...)                                                                               \
     X(FE_TET4, tet4, ##__VA_ARGS__)                                                                          \
     X(FE_TET4_P4, tet4_p4, ##__VA_ARGS__)                                                                    \
     X(FE_HEX8, hex8, ##__VA_ARGS__) X(FE_HEX8_NAIVE, hex8_naive, ##__VA_ARGS__)
 #elif FE_PRECISION == FE_MIXED
-#define FE_EACH_KIND(X, ...) X(FE_TET4, tet4_mixed, ##__VA_ARGS__) X(FE_HEX8, hex8_mixed, ##__VA_ARGS__)
+#define FE_EACH_LINEAR(X, ...) X(FE_TET4, tet4_mixed, ##__VA_ARGS__) X(FE_HEX8, hex8_mixed, ##__VA_ARGS__)
 #else
-#define FE_EACH_KIND(X, ...) X(FE_TET4, tet4_single, ##__VA_ARGS__) X(FE_HEX8, hex8_single, ##__VA_ARGS__)
+#define FE_EACH_LINEAR(X, ...) X(FE_TET4, tet4_single, ##__VA_ARGS__) X(FE_HEX8, hex8_single, ##__VA_ARGS__)
+#endif
+#if !FE_QUADRATIC
+#define FE_EACH_QUADRATIC(X, ...)
+#elif FE_PRECISION == FE_DOUBLE
+#define FE_EACH_QUADRATIC(X, ...) X(FE_TET10, tet10, ##__VA_ARGS__) X(FE_HEX27, hex27, ##__VA_ARGS__)
+#else
+#define FE_EACH_QUADRATIC(X, ...)                                                                            \
+    X(FE_TET10, tet10_single, ##__VA_ARGS__) X(FE_HEX27, hex27_single, ##__VA_ARGS__)
 #endif
 /* Whether a precision has a kind. */
 FE_BOTH int fe_precision_has(int precision, int kind)
 {
-    return precision == FE_DOUBLE || kind == FE_TET4 || kind == FE_HEX8;
+    return precision == FE_DOUBLE || kind == FE_TET4 || kind == FE_HEX8 ||
+           (precision == FE_SINGLE && (kind == FE_TET10 || kind == FE_HEX27));
 }
 /* Whether bodies of a precision and a kind know Voce's law of hardening. */
 FE_BOTH int fe_voce_has(int precision, int kind)
 {
-    return precision == FE_DOUBLE && (kind == FE_TET4 || kind == FE_HEX8);
+    return precision == FE_DOUBLE && kind != FE_TET4_P4 && kind != FE_HEX8_NAIVE;
 }
 FE_BOTH const char *fe_precision_name(int precision)
 {

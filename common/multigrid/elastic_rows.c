@@ -1,4 +1,5 @@
 /* The elastic matrix of a rank's nodes, assembled on the host from a copy of the view. */
+#define FE_LINEAR_KINDS
 #include "common/multigrid/elastic_rows.h"
 #include "common/physics/stiffness.h"
 #include "common/problem/loops.h"
@@ -102,13 +103,13 @@ FE_BODY void assemble_rows(int kind, const fe_view *m, int first, int last, int 
     const int end = m->corner_first[last];
     int marked = -1;
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
-        const fe_corners_at c = fe_open_corners(m, at, end, &row);
+        const fe_corners_at c = fe_open_corners(kind, m, at, end, &row);
         fe_index node[8];
         fe_real x[8][3], K[8][9];
         const fe_element e = fe_element_load(kind, m, c.e, c.corner, node, x);
         for (int i = 0; i < 9 * fe_corners(kind); i++) K[i / 9][i % 9] = fe_splat(0.0);
         FE_UNROLL_LARGE_FOR (int k = 0; k < fe_planes(kind); k++)
-            fe_add_stiffness(kind, m, e, k, x, 0, fe_corners(kind), K);
+            fe_add_stiffness(kind, m, e, fe_no_turn(), k, x, 0, fe_corners(kind), K);
         for (int l = 0; l < c.active; l++) {
             const int i = c.row.lane[l];
             for (int k = A->first[i]; i != marked && k < A->first[i + 1]; k++) place[A->column[k]] = k;
@@ -197,11 +198,11 @@ FE_BODY void add_normals(int kind, const fe_view *m, int i, double normal[4])
 {
     const int end = m->corner_first[i + 1];
     for (int at = m->corner_first[i], row = i; at < end; at += FE_LANES) {
-        const fe_corners_at c = fe_open_corners(m, at, end, &row);
+        const fe_corners_at c = fe_open_corners(kind, m, at, end, &row);
         fe_index node[8];
         fe_real x[8][3], g[3] = {fe_splat(0.0), fe_splat(0.0), fe_splat(0.0)};
         const fe_element e = fe_element_load(kind, m, c.e, c.corner, node, x);
-        fe_add_volume_gradient(kind, e, x, g);
+        fe_add_volume_gradient(kind, e, fe_no_turn(), x, g);
         for (int l = 0; l < c.active; l++)
             for (int j = 0; j < 3; j++) normal[j] += g[j][l], normal[3] += fabs(g[j][l]);
     }

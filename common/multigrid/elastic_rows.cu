@@ -1,4 +1,5 @@
 /* The elastic matrix on the device: the twin of elastic_rows.c. */
+#define FE_LINEAR_KINDS
 #include "common/multigrid/setup_cuda.h"
 #include "common/physics/stiffness.h"
 #include "common/problem/kernels.h"
@@ -222,7 +223,7 @@ FE_BODY double2 look_at_node(int kind, const fe_view *m, const fe_sparse *A, int
         fe_index node[8];
         fe_real x[8][3], g[3] = {0.0};
         const fe_element e = fe_element_load(kind, m, m->corner[at] >> 3, m->corner[at] & 7, node, x);
-        fe_add_volume_gradient(kind, e, x, g);
+        fe_add_volume_gradient(kind, e, fe_no_turn(), x, g);
         for (int c = 0; c < 3; c++) normal[c] += g[c], normal[3] += fabs(g[c]);
     }
     const bool surface = fabs(normal[0]) + fabs(normal[1]) + fabs(normal[2]) > 1e-3 * normal[3];

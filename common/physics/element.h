@@ -107,7 +107,7 @@ FE_BODY void fe_point_force(const fe_real stress[6], fe_real A[3][3], fe_real P[
 }
 
 /* The modes of a vector field at a Hex8's corners. */
-FE_BODY void fe_modes_read(fe_real f[8][3], fe_real modes[3][8])
+FE_BODY void fe_modes_read(fe_real f[][3], fe_real modes[3][8])
 {
     FE_UNROLL_LARGE_FOR (int c = 0; c < 3; c++) {
         const fe_real component[8] = {f[0][c], f[1][c], f[2][c], f[3][c], f[4][c], f[5][c], f[6][c], f[7][c]};
@@ -136,8 +136,8 @@ FE_BODY void fe_lines_open(fe_real x[3][8], fe_real u[3][8], fe_line line[3][4])
 }
 
 /* fe_points_forces over all points of a Hex8. */
-FE_BODY void fe_modes_forces(int op, const fe_view *m, fe_element e, fe_real x[8][3], fe_real u[8][3],
-                             fe_real y[8][3])
+FE_BODY void fe_modes_forces(int op, const fe_view *m, fe_element e, fe_real x[][3], fe_real u[][3],
+                             fe_real y[][3])
 {
     fe_real x_modes[3][8], u_modes[3][8];
     fe_line line[3][4];
@@ -168,7 +168,7 @@ FE_BODY void fe_modes_forces(int op, const fe_view *m, fe_element e, fe_real x[8
 /* y_a = sum over q of w_q |J_q| sigma_q · grad N_a for all corners a, over the first points of an element:
  * n_point of each of n_plane planes. */
 FE_BODY void fe_points_forces(int kind, int op, const fe_view *m, fe_element e, int n_plane, int n_point,
-                              fe_real x[8][3], fe_real u[8][3], fe_real y[8][3])
+                              fe_real x[][3], fe_real u[][3], fe_real y[][3])
 {
     if (kind == FE_HEX8 && n_plane == 2 && n_point == 4) {
         fe_modes_forces(op, m, e, x, u, y);
@@ -178,16 +178,17 @@ FE_BODY void fe_points_forces(int kind, int op, const fe_view *m, fe_element e, 
     const int back = kind == FE_HEX8 && n_point == 1 ? FE_HEX8_NAIVE : kind;
     FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
         FE_UNROLL_FOR (int c = 0; c < 3; c++) y[b][c] = fe_splat(FE_EMPTY);
-    FE_UNROLL_LARGE_FOR (int k = 0; k < n_plane; k++) {
+    FE_UNROLL_LARGE_FOR (int k = 0; k < fe_rolled(kind, n_plane); k++) {
         fe_plane gx[3], gu[3], t[3];
         fe_gradient_plane(kind, x, k, gx);
         fe_gradient_plane(kind, u, k, gu);
         fe_gradient_start(back, t);
-        FE_UNROLL_LARGE_FOR (int p = 0; p < n_point; p++) {
+        FE_UNROLL_LARGE_FOR (int p = 0; p < fe_rolled(kind, n_point); p++) {
             fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
+            const int q = fe_point_of(kind, k, p);
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, u, gu, k, p, G);
-            fe_point_stress(kind, op, fe_weight(kind), m, e, p + 4 * k, J, G, A, stress);
+            fe_point_stress(kind, op, fe_weight_at(kind, q), m, e, q, J, G, A, stress);
             fe_gradient_open(back, t, p, P);
             fe_point_force(stress, A, P);
             fe_gradient_close(back, P, k, p, t, y);
@@ -197,8 +198,8 @@ FE_BODY void fe_points_forces(int kind, int op, const fe_view *m, fe_element e, 
 }
 
 /* The same over all of them. */
-FE_BODY void fe_element_forces(int kind, int op, const fe_view *m, fe_element e, fe_real x[8][3],
-                               fe_real u[8][3], fe_real y[8][3])
+FE_BODY void fe_element_forces(int kind, int op, const fe_view *m, fe_element e, fe_real x[][3],
+                               fe_real u[][3], fe_real y[][3])
 {
     fe_points_forces(kind, op, m, e, fe_planes(kind), fe_plane_points(kind), x, u, y);
 }
@@ -219,42 +220,102 @@ FE_BODY void fe_add_product(const fe_real stress[6], const fe_real g[3], fe_real
     y[2] += stress[5] * g[0] + stress[4] * g[1] + stress[2] * g[2];
 }
 
-/* The same for corner 0 alone: what a gather by node needs. */
-FE_BODY void fe_corner_force(int kind, int op, const fe_view *m, fe_element e, fe_real x[8][3],
-                             fe_real u[8][3], fe_real y[3])
+/* The same of the corner that a gather by node looks at: corner 0 of linear elements, which are turned so, and
+ * one in each lane of quadratic ones. */
+FE_BODY void fe_own_gradient(int kind, fe_real A[3][3], fe_index corner, int q, fe_real g[3])
+{
+    if (!fe_is_quadratic(kind)) {
+        fe_corner_gradient(kind, A, 0, q, g);
+        return;
+    }
+    fe_real shape[3];
+    fe_quadratic_gradients(kind, corner, q, shape);
+    FE_UNROLL_FOR (int i = 0; i < 3; i++)
+        g[i] = A[i][0] * shape[0] + A[i][1] * shape[1] + A[i][2] * shape[2];
+}
+
+/* The force on that corner alone. */
+FE_BODY void fe_corner_force(int kind, int op, const fe_view *m, fe_element e, fe_index corner,
+                             fe_real x[][3], fe_real u[][3], fe_real y[3])
 {
     FE_UNROLL_FOR (int c = 0; c < 3; c++) y[c] = fe_splat(FE_EMPTY);
-    FE_UNROLL_LARGE_FOR (int k = 0; k < fe_planes(kind); k++) {
+    FE_UNROLL_LARGE_FOR (int k = 0; k < fe_rolled(kind, fe_planes(kind)); k++) {
         fe_plane gx[3], gu[3];
         fe_gradient_plane(kind, x, k, gx);
         fe_gradient_plane(kind, u, k, gu);
-        FE_UNROLL_LARGE_FOR (int p = 0; p < fe_plane_points(kind); p++) {
+        FE_UNROLL_LARGE_FOR (int p = 0; p < fe_rolled(kind, fe_plane_points(kind)); p++) {
             fe_real J[3][3], G[3][3], A[3][3], g[3], stress[6];
+            const int q = fe_point_of(kind, k, p);
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, u, gu, k, p, G);
-            fe_point_stress(kind, op, fe_weight(kind), m, e, p + 4 * k, J, G, A, stress);
-            fe_corner_gradient(kind, A, 0, p + 4 * k, g);
+            fe_point_stress(kind, op, fe_weight_at(kind, q), m, e, q, J, G, A, stress);
+            fe_own_gradient(kind, A, corner, q, g);
             fe_add_product(stress, g, y);
         }
     }
 }
 
-/* Strain and w |J| of a point. */
-FE_BODY fe_real fe_point_strain(int kind, fe_real J[3][3], fe_real G[3][3], fe_real strain[6])
+/* Strain and w |J| of point q. */
+FE_BODY fe_real fe_point_strain(int kind, int q, fe_real J[3][3], fe_real G[3][3], fe_real strain[6])
 {
     fe_real A[3][3];
     const fe_real det = fe_cofactor(J, A);
     fe_symmetric_gradient(G, A, strain);
     fe_strain(1.0f / det, strain);
-    return fe_weight(kind) * det;
+    return fe_weight_at(kind, q) * det;
+}
+
+/* fe_element_material of kinds with many points, whose states are not kept until the flags are known: what is
+ * stored begins with the first point that yields, and the points before it, which are elastic, follow then. */
+FE_BODY fe_index fe_points_material(int kind, int hardening, fe_linearization mode, const fe_view *m,
+                                    const fe_constants *material, fe_element e, fe_mask active,
+                                    fe_real x[][3], fe_real u[][3])
+{
+    const int consistent = mode == FE_LINEARIZATION_CONSISTENT;
+    fe_real virgin[FE_N_STATE], elastic[FE_N_TANGENT];
+    fe_mask yielded = fe_has_bit(e.committed, FE_YIELDED), softened = fe_has_bit(e.committed, 0);
+    FE_UNROLL_FOR (int c = 0; c < FE_N_STATE; c++) virgin[c] = fe_splat(0.0f);
+    FE_UNROLL_FOR (int c = 0; c < FE_N_TANGENT; c++) elastic[c] = fe_splat(c ? 0.0f : 1.0f);
+    FE_UNROLL_LARGE_FOR (int k = 0; k < fe_rolled(kind, fe_planes(kind)); k++) {
+        fe_plane gx[3], gu[3];
+        fe_gradient_plane(kind, x, k, gx);
+        fe_gradient_plane(kind, u, k, gu);
+        FE_UNROLL_LARGE_FOR (int p = 0; p < fe_rolled(kind, fe_plane_points(kind)); p++) {
+            fe_real J[3][3], G[3][3], strain[6], stress[6], state[FE_N_STATE], next[FE_N_STATE],
+                tangent[FE_N_TANGENT];
+            fe_return mapped;
+            const int q = fe_point_of(kind, k, p);
+            fe_gradient_at(kind, x, gx, k, p, J);
+            fe_gradient_at(kind, u, gu, k, p, G);
+            fe_point_strain(kind, q, J, G, strain);
+            fe_point_state(kind, &m->committed, e.committed, e, q, state);
+            fe_return_map(hardening, material, strain, state, stress, &mapped);
+            fe_update_state(&mapped, state, next);
+            fe_consistent_tangent(hardening, material, &mapped, next[5], tangent);
+            const fe_mask begins = mapped.plastic & ~softened & active;
+            if (q > 0 && fe_any(begins)) {
+                for (int before = 0; before < q; before++) {
+                    fe_state_write(kind, m->trial.point, e, before, begins & ~yielded, virgin);
+                    if (consistent) fe_tangent_write(kind, fe_tangents(m), e, before, begins, elastic);
+                }
+            }
+            softened = softened | mapped.plastic;
+            yielded = yielded | softened;
+            if (fe_any(yielded & active)) fe_state_write(kind, m->trial.point, e, q, yielded & active, next);
+            if (consistent && fe_any(softened & active))
+                fe_tangent_write(kind, fe_tangents(m), e, q, softened & active, tangent);
+        }
+    }
+    return fe_flags_of(yielded, consistent ? softened : fe_has_bit(e.committed, 0));
 }
 
 /* Trial state and tangent of an element's points at displacement u, and its flags. Elastic mode leaves the
  * tangent elastic. `active` masks lanes beyond the end of the work. */
 FE_BODY fe_index fe_element_material(int kind, int hardening, fe_linearization mode, const fe_view *m,
                                      const fe_constants *material, fe_element e, fe_mask active,
-                                     fe_real x[8][3], fe_real u[8][3])
+                                     fe_real x[][3], fe_real u[][3])
 {
+    if (fe_is_quadratic(kind)) return fe_points_material(kind, hardening, mode, m, material, e, active, x, u);
     fe_real next[8][FE_N_STATE], tangent[8][FE_N_TANGENT];
     fe_mask yielded = fe_has_bit(e.committed, FE_YIELDED), softened = fe_has_bit(e.committed, 0);
     FE_UNROLL_LARGE_FOR (int k = 0; k < fe_planes(kind); k++) {
@@ -267,7 +328,7 @@ FE_BODY fe_index fe_element_material(int kind, int hardening, fe_linearization m
             const int q = p + 4 * k;
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, u, gu, k, p, G);
-            fe_point_strain(kind, J, G, strain);
+            fe_point_strain(kind, q, J, G, strain);
             fe_point_state(kind, &m->committed, e.committed, e, q, state);
             fe_return_map(hardening, material, strain, state, stress, &mapped);
             fe_update_state(&mapped, state, next[q]);
@@ -340,10 +401,33 @@ FE_BODY void fe_point_block(int kind, const fe_view *m, fe_element e, int q, con
     }
 }
 
-/* Diagonal block of one corner (a constant). */
-FE_BODY void fe_element_diagonal(int kind, const fe_view *m, fe_element e, fe_real x[8][3], int corner,
+/* Diagonal block of the corner that a gather looks at (fe_own_gradient). */
+FE_BODY void fe_corner_diagonal(int kind, const fe_view *m, fe_element e, fe_real x[][3], fe_index corner,
+                                fe_real d[6])
+{
+    FE_UNROLL_FOR (int i = 0; i < 6; i++) d[i] = fe_splat(FE_EMPTY);
+    FE_UNROLL_LARGE_FOR (int k = 0; k < fe_rolled(kind, fe_planes(kind)); k++) {
+        fe_plane gx[3];
+        fe_gradient_plane(kind, x, k, gx);
+        FE_UNROLL_LARGE_FOR (int p = 0; p < fe_rolled(kind, fe_plane_points(kind)); p++) {
+            fe_real J[3][3], A[3][3], g[3];
+            const int q = fe_point_of(kind, k, p);
+            fe_gradient_at(kind, x, gx, k, p, J);
+            const fe_real scale = fe_weight_at(kind, q) * fe_turn_sign(kind, e.turn) / fe_cofactor(J, A);
+            fe_own_gradient(kind, A, corner, q, g);
+            fe_point_block(kind, m, e, q, g, scale, d);
+        }
+    }
+}
+
+/* Diagonal block of one corner: of linear elements a constant. */
+FE_BODY void fe_element_diagonal(int kind, const fe_view *m, fe_element e, fe_real x[][3], int corner,
                                  fe_real d[6])
 {
+    if (fe_is_quadratic(kind)) {
+        fe_corner_diagonal(kind, m, e, x, fe_same_index(corner), d);
+        return;
+    }
     FE_UNROLL_FOR (int i = 0; i < 6; i++) d[i] = fe_splat(FE_EMPTY);
     FE_UNROLL_LARGE_FOR (int k = 0; k < fe_planes(kind); k++) {
         fe_plane gx[3];

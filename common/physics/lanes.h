@@ -86,7 +86,7 @@ FE_BODY fe_index fe_team_element(int team, int first, int last)
 #endif
 
 /* The team's element of [first, last), turned, and the nodes of the lane's corners. */
-FE_BODY fe_element fe_team_open(int kind, int team, const fe_view *m, int first, int last, fe_index node[8])
+FE_BODY fe_element fe_team_open(int kind, int team, const fe_view *m, int first, int last, fe_index node[])
 {
     const int held = fe_corners(kind) / team;
     const fe_element e = fe_element_open(m, fe_team_element(team, first, last), fe_team_turn(team, held));
@@ -98,8 +98,8 @@ FE_BODY fe_element fe_team_open(int kind, int team, const fe_view *m, int first,
 
 /* A field at the lane's corners; in mixed precision minus its value at corner 0 of the element without turn,
  * as fe_element_read. */
-FE_BODY void fe_team_read(int kind, int held, const fe_view *m, fe_element e, const fe_index node[8],
-                          const fe_number *field, fe_real f[8][3])
+FE_BODY void fe_team_read(int kind, int held, const fe_view *m, fe_element e, const fe_index node[],
+                          const fe_number *field, fe_real f[][3])
 {
     fe_index from = node[0];
     if (FE_PRECISION == FE_MIXED && held < fe_corners(kind)) from = fe_read_index(m->conn, e.e, 0);
@@ -112,8 +112,8 @@ FE_BODY void fe_team_read(int kind, int held, const fe_view *m, fe_element e, co
 }
 
 /* The same, and the coordinates there. */
-FE_BODY fe_element fe_team_load(int kind, int team, const fe_view *m, int first, int last, fe_index node[8],
-                                fe_real x[8][3])
+FE_BODY fe_element fe_team_load(int kind, int team, const fe_view *m, int first, int last, fe_index node[],
+                                fe_real x[][3])
 {
     const fe_element e = fe_team_open(kind, team, m, first, last, node);
     fe_team_read(kind, fe_corners(kind) / team, m, e, node, fe_coordinates(m), x);
@@ -121,7 +121,7 @@ FE_BODY fe_element fe_team_load(int kind, int team, const fe_view *m, int first,
 }
 
 /* Gives each lane all n corners: the number that it knows doubles with every exchange. */
-FE_BODY void fe_team_spread(int n, int held, fe_real f[8][3])
+FE_BODY void fe_team_spread(int n, int held, fe_real f[][3])
 {
     FE_UNROLL_FOR (int b = 1; b < n; b++) {
         const int axis = b < 2 ? 1 : b < 4 ? 2 : 4; /* the highest bit of b */
@@ -132,7 +132,7 @@ FE_BODY void fe_team_spread(int n, int held, fe_real f[8][3])
 
 /* The transpose: sums all n corners over the team, and leaves each sum in the lane that holds the corner. The
  * number of sums halves with every exchange. */
-FE_BODY void fe_team_sum(int n, int held, fe_real y[8][3])
+FE_BODY void fe_team_sum(int n, int held, fe_real y[][3])
 {
     FE_UNROLL_FOR (int b = n - 1; b > 0; b--) {
         const int axis = b < 2 ? 1 : b < 4 ? 2 : 4;
@@ -144,14 +144,14 @@ FE_BODY void fe_team_sum(int n, int held, fe_real y[8][3])
 /* Forces on the lane's corners, from x and u there. Lanes compute their own points from all corners and sum
  * over the team. Where there are fewer points than lanes (Tet4 has one), all lanes compute it, each for its
  * own corner. */
-FE_BODY void fe_team_forces(int kind, int op, int team, const fe_view *m, fe_element e, fe_real x[8][3],
-                            fe_real u[8][3], fe_real y[8][3])
+FE_BODY void fe_team_forces(int kind, int op, int team, const fe_view *m, fe_element e, fe_real x[][3],
+                            fe_real u[][3], fe_real y[][3])
 {
     const int n = fe_corners(kind), held = n / team, n_point = fe_points(kind) / team;
     fe_team_spread(n, held, x);
     fe_team_spread(n, held, u);
     if (n_point == 0) {
-        fe_corner_force(kind, op, m, e, x, u, y[0]);
+        fe_corner_force(kind, op, m, e, fe_no_turn(), x, u, y[0]);
     } else {
         fe_points_forces(kind, op, m, e, n_point > 4 ? 2 : 1, n_point > 4 ? 4 : n_point, x, u, y);
         fe_team_sum(n, held, y);

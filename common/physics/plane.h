@@ -10,8 +10,8 @@
  * of the plane and its cofactors A, from the gradients of x and u. The position of the plane is a variable,
  * so both read the same corners at the same time. */
 template <class stress_function>
-FE_BODY void fe_plane_forces(int k, fe_real x[8][3], fe_real u[8][3], stress_function stress_at,
-                             fe_real force[8][3])
+FE_BODY void fe_plane_forces(int k, fe_real x[][3], fe_real u[][3], stress_function stress_at,
+                             fe_real force[][3])
 {
     const fe_scalar position = fe_gauss(k), weight = fe_weight(FE_HEX8);
     fe_plane gx[3], gu[3], t[3];

@@ -2,7 +2,8 @@
  *
  * An element may be `turned`: corner b is then its corner b ^ turn, so that a gather by node sees each
  * element with the node as corner 0. For Tet4 the four turns are rotations; for Hex8 they are reflections,
- * which flip the Jacobian's sign. */
+ * which flip the Jacobian's sign. Quadratic elements are never turned: a gather passes the corner instead
+ * (fe_own_gradient). */
 #ifndef FE_POINTS_H
 #define FE_POINTS_H
 
@@ -15,6 +16,7 @@ typedef struct fe_element {
 
 #ifdef __CUDACC__
 FE_BODY fe_index fe_no_turn(void) { return 0; }
+FE_BODY fe_index fe_same_index(int a) { return a; }
 FE_BODY fe_index fe_times3(fe_index a, int plus) { return 3 * a + plus; }
 FE_BODY fe_index fe_corner_place(int b, fe_index turn, int ld, fe_index e) { return (b ^ turn) * ld + e; }
 FE_BODY fe_scalar fe_turn_sign(int kind, fe_index turn)
@@ -27,6 +29,13 @@ FE_BODY fe_index fe_flags_of(fe_mask yielded, fe_mask softened)
 }
 #else
 FE_BODY fe_index fe_no_turn(void) { return (fe_index){{0}}; }
+/* The same number in all lanes. */
+FE_BODY fe_index fe_same_index(int a)
+{
+    fe_index same;
+    for (int l = 0; l < FE_LANES; l++) same.lane[l] = a;
+    return same;
+}
 FE_BODY fe_index fe_times3(fe_index a, int plus)
 {
     for (int l = 0; l < FE_LANES; l++) a.lane[l] = 3 * a.lane[l] + plus;
@@ -63,12 +72,12 @@ FE_BODY fe_element fe_element_open(const fe_view *m, fe_index e, fe_index turn)
 
 /* Local nodes of the corners, and a field's values there. In mixed precision they are its differences from
  * the value at corner 0: gradients are the same, and no digits are lost where the field is far from zero. */
-FE_BODY void fe_element_nodes(int kind, const fe_view *m, fe_element e, fe_index node[8])
+FE_BODY void fe_element_nodes(int kind, const fe_view *m, fe_element e, fe_index node[])
 {
     FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
         node[b] = fe_read_index(m->conn, fe_corner_place(b, e.turn, m->ld, e.e), 0);
 }
-FE_BODY void fe_element_read(int kind, const fe_index node[8], const fe_number *field, fe_real f[8][3])
+FE_BODY void fe_element_read(int kind, const fe_index node[], const fe_number *field, fe_real f[][3])
 {
     FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) {
         if (FE_PRECISION == FE_MIXED)
@@ -79,8 +88,8 @@ FE_BODY void fe_element_read(int kind, const fe_index node[8], const fe_number *
 }
 
 /* Opens elements and reads their corners' nodes and coordinates. */
-FE_BODY fe_element fe_element_load(int kind, const fe_view *m, fe_index e, fe_index turn, fe_index node[8],
-                                   fe_real x[8][3])
+FE_BODY fe_element fe_element_load(int kind, const fe_view *m, fe_index e, fe_index turn, fe_index node[],
+                                   fe_real x[][3])
 {
     const fe_element element = fe_element_open(m, e, turn);
     fe_element_nodes(kind, m, element, node);

@@ -13,6 +13,10 @@
 
 #include "common/base/fe.h"
 
+/* Where sums start: x + -0.0 has the same bits as x, so the compiler drops the first addition; x + 0.0 may
+ * not. */
+#define FE_EMPTY (-0.0f)
+
 #ifdef __CUDACC__
 
 #define FE_LANES 1

@@ -1,23 +1,26 @@
-/* Reference gradients of Tet4 and Hex8 fields at the quadrature points, and their transposes.
+/* Reference gradients of fields at the quadrature points, and their transposes: of Tet4 and Hex8 here, of Tet10
+ * and Hex27 in quadratic.h.
  *
  * Reference coordinates run over [0, 1], so that derivatives along an edge are plain differences. Hex8
  * corners and points are in binary order; points lie at s = (1 ± 1/sqrt 3) / 2 with weight 1/8. */
 #ifndef FE_SHAPE_H
 #define FE_SHAPE_H
 
-#include "common/physics/real.h"
+#include "common/physics/quadratic.h"
 
 #define FE_NEAR ((fe_scalar)0.78867513459481288225)  /* (1 + 1/sqrt 3) / 2 */
 #define FE_FAR ((fe_scalar)0.21132486540518711775)   /* (1 - 1/sqrt 3) / 2 */
 #define FE_GAUSS ((fe_scalar)0.57735026918962576451) /* 1/sqrt 3 */
 
-/* Where sums start: x + -0.0 has the same bits as x, so the compiler drops the first addition; x + 0.0 may
- * not. */
-#define FE_EMPTY (-0.0f)
-
+/* Weight of each point, where all have the same. */
 FE_BODY fe_scalar fe_weight(int kind)
 {
-    return (fe_scalar)(kind == FE_TET4 ? 1.0 / 6.0 : kind == FE_TET4_P4 ? 1.0 / 24.0 : 0.125);
+    return (fe_scalar)(kind == FE_TET4 ? 1.0 / 6.0 : fe_is_tet(kind) ? 1.0 / 24.0 : 0.125);
+}
+/* That of point q, which is the same for all points but of a Hex27. */
+FE_BODY fe_scalar fe_weight_at(int kind, int q)
+{
+    return kind == FE_HEX27 ? fe_hex27_weight(q) : fe_weight(kind);
 }
 
 /* Position of the point with index bit 0 or 1 along one edge. */
@@ -54,14 +57,17 @@ FE_BODY fe_scalar fe_hex8_gradient(int a, int q, int j) { return fe_hex8_gradien
 FE_BODY fe_scalar fe_tet4_gradient(int a, int j) { return a == 0 ? -1.0f : a == j + 1 ? 1.0f : 0.0f; }
 FE_BODY fe_scalar fe_shape_gradient(int kind, int a, int q, int j)
 {
+    if (fe_is_quadratic(kind)) return fe_quadratic_gradient(kind, a, q, j);
     return fe_corners(kind) == 4 ? fe_tet4_gradient(a, j) : fe_hex8_gradient(a, q, j);
 }
 
 /* The distinct derivatives of one component of a trilinear field over the four points of plane k (the third
  * coordinate's Gauss bit): along x they depend on the point's y bit alone, along y on its x bit, along z on
- * both. s: position of the plane, fe_gauss(k). */
+ * both. s: position of the plane, fe_gauss(k). Quadratic kinds have numbers of their own. */
 typedef struct fe_plane {
     fe_real along_x[2], along_y[2], along_z[4];
+    fe_real vertex[4]; /* Tet10 */
+    fe_real at[9][3];  /* Hex27: derivatives at each point of the plane */
 } fe_plane;
 
 FE_BODY void fe_plane_gradient(const fe_real f[8], fe_scalar s, fe_plane *g)
@@ -195,14 +201,24 @@ FE_BODY fe_real fe_cofactor(fe_real J[3][3], fe_real A[3][3])
     return J[0][0] * A[0][0] + J[0][1] * A[0][1] + J[0][2] * A[0][2];
 }
 
-/* Points are visited plane by plane: Hex8 has two of four points, Tet4 one of one or four. */
-FE_BODY int fe_planes(int kind) { return fe_corners(kind) == 8 ? 2 : 1; }
-FE_BODY int fe_plane_points(int kind) { return kind == FE_TET4 ? 1 : 4; }
+/* Points are visited plane by plane: Hex8 has two of four points, Hex27 three of nine, tetrahedra one of one or
+ * four. */
+FE_BODY int fe_planes(int kind) { return kind == FE_HEX27 ? 3 : fe_is_tet(kind) ? 1 : 2; }
+FE_BODY int fe_plane_points(int kind) { return kind == FE_TET4 ? 1 : kind == FE_HEX27 ? 9 : 4; }
+/* Point p of plane k. */
+FE_BODY int fe_point_of(int kind, int k, int p) { return p + (kind == FE_HEX27 ? 9 : 4) * k; }
 
 /* Reference gradients of a vector field f [n_corner][3]: fe_gradient_plane prepares plane k in g, then
  * fe_gradient_at gives G[c][j] = d f_c / d s_j at point p of that plane. Kinds without factors need no g. */
-FE_BODY void fe_gradient_plane(int kind, fe_real f[8][3], int k, fe_plane g[3])
+FE_BODY void fe_gradient_plane(int kind, fe_real f[][3], int k, fe_plane g[3])
 {
+    if (fe_is_quadratic(kind))
+        FE_UNROLL_LARGE_FOR (int c = 0; c < 3; c++) {
+            if (kind == FE_TET10)
+                fe_tet10_vertices(f, c, g[c].vertex);
+            else
+                fe_hex27_plane(f, c, k, g[c].at);
+        }
     if (kind != FE_HEX8) return;
     FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         const fe_real component[8] = {f[0][c], f[1][c], f[2][c], f[3][c], f[4][c], f[5][c], f[6][c], f[7][c]};
@@ -210,10 +226,14 @@ FE_BODY void fe_gradient_plane(int kind, fe_real f[8][3], int k, fe_plane g[3])
     }
 }
 
-FE_BODY void fe_gradient_at(int kind, fe_real f[8][3], const fe_plane g[3], int k, int p, fe_real G[3][3])
+FE_BODY void fe_gradient_at(int kind, fe_real f[][3], const fe_plane g[3], int k, int p, fe_real G[3][3])
 {
     FE_UNROLL_FOR (int c = 0; c < 3; c++) {
-        if (kind == FE_HEX8) {
+        if (kind == FE_TET10) {
+            fe_tet10_gradient(f, c, g[c].vertex, p, G[c]);
+        } else if (kind == FE_HEX27) {
+            FE_UNROLL_FOR (int j = 0; j < 3; j++) G[c][j] = g[c].at[p][j];
+        } else if (kind == FE_HEX8) {
             G[c][0] = g[c].along_x[p >> 1], G[c][1] = g[c].along_y[p & 1], G[c][2] = g[c].along_z[p];
         } else if (kind == FE_HEX8_NAIVE) {
             FE_UNROLL_FOR (int j = 0; j < 3; j++) {
@@ -244,10 +264,14 @@ FE_BODY void fe_gradient_open(int kind, const fe_plane t[3], int p, fe_real P[3]
     FE_UNROLL_FOR (int c = 0; c < 3; c++)
         P[c][0] = t[c].along_x[p >> 1], P[c][1] = t[c].along_y[p & 1], P[c][2] = t[c].along_z[p];
 }
-FE_BODY void fe_gradient_close(int kind, fe_real P[3][3], int k, int p, fe_plane t[3], fe_real y[8][3])
+FE_BODY void fe_gradient_close(int kind, fe_real P[3][3], int k, int p, fe_plane t[3], fe_real y[][3])
 {
     FE_UNROLL_FOR (int c = 0; c < 3; c++) {
-        if (kind == FE_HEX8) {
+        if (kind == FE_TET10) {
+            fe_tet10_scatter(P[c], c, p, t[c].vertex, y);
+        } else if (kind == FE_HEX27) {
+            FE_UNROLL_FOR (int j = 0; j < 3; j++) t[c].at[p][j] = P[c][j];
+        } else if (kind == FE_HEX8) {
             t[c].along_x[p >> 1] = P[c][0], t[c].along_y[p & 1] = P[c][1], t[c].along_z[p] = P[c][2];
         } else if (kind == FE_HEX8_NAIVE) {
             FE_UNROLL_FOR (int a = 0; a < 8; a++)
@@ -261,6 +285,8 @@ FE_BODY void fe_gradient_close(int kind, fe_real P[3][3], int k, int p, fe_plane
 
 FE_BODY void fe_gradient_start(int kind, fe_plane t[3])
 {
+    if (kind == FE_TET10)
+        FE_UNROLL_FOR (int i = 0; i < 12; i++) t[i / 4].vertex[i % 4] = fe_splat(FE_EMPTY);
     if (kind != FE_HEX8) return;
     FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         FE_UNROLL_FOR (int i = 0; i < 2; i++) t[c].along_x[i] = t[c].along_y[i] = fe_splat(FE_EMPTY);
@@ -268,8 +294,15 @@ FE_BODY void fe_gradient_start(int kind, fe_plane t[3])
     }
 }
 
-FE_BODY void fe_gradient_end(int kind, const fe_plane t[3], int k, fe_real y[8][3])
+FE_BODY void fe_gradient_end(int kind, fe_plane t[3], int k, fe_real y[][3])
 {
+    if (fe_is_quadratic(kind))
+        FE_UNROLL_LARGE_FOR (int c = 0; c < 3; c++) {
+            if (kind == FE_TET10)
+                fe_tet10_end(t[c].vertex, c, y);
+            else
+                fe_hex27_plane_back(t[c].at, c, k, y);
+        }
     if (kind != FE_HEX8) return;
     FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         fe_real component[8];

@@ -56,7 +56,8 @@ typedef struct fe_state {
 
 /* One rank's share of the mesh and the state, in the memory of its backend. Vectors are [n_local][3], owned
  * nodes first, then ghosts; each is padded by 8 doubles. Hexahedra have their corners in binary order
- * (corner k at (k & 1, k >> 1 & 1, k >> 2 & 1)), so that corner b of an element turned by a is b ^ a. */
+ * (corner k at (k & 1, k >> 1 & 1, k >> 2 & 1)), so that corner b of an element turned by a is b ^ a; those of
+ * Hex27 are in ternary order (corner i + 3 j + 9 k at (i, j, k) / 2). */
 typedef struct fe_view {
     int n_owned, n_local;
     int n_node_interior; /* owned nodes [0, n_node_interior) touch interior elements only */
@@ -66,7 +67,7 @@ typedef struct fe_view {
     const double *x;            /* [n_local][3]; bodies take fe_coordinates */
     const int *conn;            /* [n_corner][ld] local node of each corner */
     const int *corner_first;    /* [n_owned + 1] rows of: */
-    const int *corner;          /* 8 × element + corner, ascending in each row */
+    const int *corner;          /* fe_corner_code of element and corner, ascending in each row */
     fe_j2 material;             /* of all elements, where there are not several: */
     const fe_j2 *materials;     /* [FE_MOST_MATERIALS], or NULL */
     const uint8_t *material_of; /* [ld] which of them an element has */
@@ -76,6 +77,12 @@ typedef struct fe_view {
     double *full;               /* the same of FE_N_FULL components, for FE_JACVEC_FULL; else NULL */
     int elastic;                /* trial comes from material() in elastic mode: no element is softened */
 } fe_view;
+
+/* An element and one of its corners in one number. */
+FE_BOTH int fe_corner_bits(int kind) { return kind == FE_HEX27 ? 5 : kind == FE_TET10 ? 4 : 3; }
+FE_BOTH int fe_corner_code(int kind, int e, int c) { return (e << fe_corner_bits(kind)) + c; }
+FE_BOTH int fe_code_element(int kind, int code) { return code >> fe_corner_bits(kind); }
+FE_BOTH int fe_code_corner(int kind, int code) { return code & ((1 << fe_corner_bits(kind)) - 1); }
 
 /* Coordinates and tangents in this file's precision: fe_problem_in gives views where x and tangent point to
  * floats. */
@@ -104,7 +111,7 @@ enum {
  * these, otherwise nothing. */
 FE_BOTH int fe_full_has(int precision, int kind)
 {
-    return precision == FE_DOUBLE && (kind == FE_TET4 || kind == FE_HEX8);
+    return precision == FE_DOUBLE && kind != FE_TET4_P4 && kind != FE_HEX8_NAIVE;
 }
 #if FE_PRECISION == FE_DOUBLE
 #define FE_FULL_tet4(X, ...) X(__VA_ARGS__)
@@ -112,12 +119,16 @@ FE_BOTH int fe_full_has(int precision, int kind)
 #define FE_FULL_tet4(X, ...)
 #endif
 #define FE_FULL_hex8 FE_FULL_tet4
+#define FE_FULL_tet10 FE_FULL_tet4
+#define FE_FULL_hex27 FE_FULL_tet4
 #define FE_FULL_tet4_p4(X, ...)
 #define FE_FULL_hex8_naive(X, ...)
 #define FE_FULL_tet4_mixed(X, ...)
 #define FE_FULL_hex8_mixed(X, ...)
 #define FE_FULL_tet4_single(X, ...)
 #define FE_FULL_hex8_single(X, ...)
+#define FE_FULL_tet10_single(X, ...)
+#define FE_FULL_hex27_single(X, ...)
 /* To keep the build short hex8_naive, which is only compared with, has none of these. FE_SEVERAL_NAME(X,
  * ...): X(...) for the kinds that have them, otherwise nothing. */
 FE_BOTH int fe_several_has(int kind) { return kind != FE_HEX8_NAIVE; }
@@ -129,6 +140,10 @@ FE_BOTH int fe_several_has(int kind) { return kind != FE_HEX8_NAIVE; }
 #define FE_SEVERAL_hex8_mixed FE_SEVERAL_tet4
 #define FE_SEVERAL_tet4_single FE_SEVERAL_tet4
 #define FE_SEVERAL_hex8_single FE_SEVERAL_tet4
+#define FE_SEVERAL_tet10 FE_SEVERAL_tet4
+#define FE_SEVERAL_hex27 FE_SEVERAL_tet4
+#define FE_SEVERAL_tet10_single FE_SEVERAL_tet4
+#define FE_SEVERAL_hex27_single FE_SEVERAL_tet4
 FE_BOTH int fe_is_several(int op) { return op >= FE_RESIDUAL_SEVERAL && op <= FE_JACVEC_ELASTIC_SEVERAL; }
 FE_BOTH int fe_is_residual(int op)
 {

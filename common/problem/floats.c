@@ -35,9 +35,14 @@ fe_problem fe_problem_in(const fe_problem *p, int precision)
 
 static fe_status check_kind(const fe_assembly *a, const fe_problem *p)
 {
-    if (fe_precision_has(a->precision, p->kind)) return FE_OK;
-    return fe_fail(FE_BAD_INPUT, "%s: there is no %s precision of these elements, only of tet4 and hex8",
-                   fe_kind_name(p->kind), fe_precision_name(a->precision));
+    if (!fe_precision_has(a->precision, p->kind))
+        return fe_fail(FE_BAD_INPUT, "%s: there is no %s precision of these elements, only of tet4 and hex8%s",
+                       fe_kind_name(p->kind), fe_precision_name(a->precision),
+                       a->precision == FE_SINGLE ? ", tet10 and hex27" : "");
+    if (fe_is_quadratic(p->kind) && !a->quadratic)
+        return fe_fail(FE_BAD_INPUT, "%s: this strategy does not compute quadratic elements%s",
+                       fe_kind_name(p->kind), FE_HAVE_QUADRATIC ? "" : ", which are not in this build");
+    return FE_OK;
 }
 
 fe_status fe_assembly_set_up(const fe_assembly *a, fe_problem *p, void **work)

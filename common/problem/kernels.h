@@ -76,11 +76,15 @@
 #define FE_VOCE_tet4(X, ...)
 #endif
 #define FE_VOCE_hex8 FE_VOCE_tet4
+#define FE_VOCE_tet10 FE_VOCE_tet4
+#define FE_VOCE_hex27 FE_VOCE_tet4
 #define FE_VOCE_tet4_p4(X, ...)
 #define FE_VOCE_hex8_naive(X, ...)
 #define FE_VOCE_tet4_mixed(X, ...)
 #define FE_VOCE_hex8_mixed(X, ...)
 #define FE_VOCE_tet4_single(X, ...)
 #define FE_VOCE_hex8_single(X, ...)
+#define FE_VOCE_tet10_single(X, ...)
+#define FE_VOCE_hex27_single(X, ...)
 
 #endif

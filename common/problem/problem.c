@@ -1,13 +1,11 @@
 /* Uploads a share: builds its local arrays on the host, copies them to the device, and frees them. */
+#include "common/mesh/corners.h"
 #include "common/problem/share.h"
 #include "common/problem/state.h"
 #include "have/cuda.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Gmsh's corner of each binary corner. */
-static const int hex8_corner[8] = {0, 1, 3, 2, 4, 5, 7, 6};
 
 typedef struct local_arrays {
     double *x;
@@ -38,7 +36,7 @@ static fe_status local_mesh(const fe_mesh *mesh, const fe_share *s, int ld, loca
     for (int i = 0; i < s->n_local; i++)
         memcpy(a->x + 3 * (size_t)i, mesh->x + 3 * (size_t)s->node[i], 3 * sizeof *a->x);
     for (int c = 0; c < n_corner; c++) {
-        const int corner = n_corner == 8 ? hex8_corner[c] : c;
+        const int corner = fe_mesh_corner(mesh->kind, c);
         /* Lanes beyond the end repeat the last element: they are read, never added. */
         for (int e = 0; e < ld; e++) {
             const int elem = s->elem[e < s->n_elem ? e : s->n_elem - 1];
@@ -48,8 +46,9 @@ static fe_status local_mesh(const fe_mesh *mesh, const fe_share *s, int ld, loca
     return FE_OK;
 }
 
-static fe_status corner_rows(const fe_share *s, int n_corner, int ld, local_arrays *a)
+static fe_status corner_rows(const fe_share *s, int kind, int ld, local_arrays *a)
 {
+    const int n_corner = fe_corners(kind);
     FE_ALLOCATE(a->first, (size_t)s->n_local + 2, "node rows");
     int *count = a->first + 1; /* counts, then write positions, then starts */
     for (int c = 0; c < n_corner; c++)
@@ -57,7 +56,8 @@ static fe_status corner_rows(const fe_share *s, int n_corner, int ld, local_arra
     for (int i = 0; i < s->n_local; i++) count[i + 1] += count[i];
     FE_ALLOCATE(a->corner, count[s->n_local], "node rows");
     for (int e = 0; e < s->n_elem; e++)
-        for (int c = 0; c < n_corner; c++) a->corner[count[a->conn[(size_t)c * ld + e]]++] = 8 * e + c;
+        for (int c = 0; c < n_corner; c++)
+            a->corner[count[a->conn[(size_t)c * ld + e]]++] = fe_corner_code(kind, e, c);
     return FE_OK;
 }
 
@@ -139,13 +139,14 @@ fe_status fe_problem_open_materials(const fe_mesh *mesh, const fe_share *s, int 
     *p = (fe_problem){.kind = kind, .device = d, .in_pieces = s->in_pieces};
     FE_TRY(look_at_materials(materials, p));
     if (p->has_voce && !fe_voce_has(FE_DOUBLE, kind))
-        return fe_fail(FE_BAD_INPUT, "Voce's law of hardening: not of %s, only of tet4 and hex8",
+        return fe_fail(FE_BAD_INPUT, "Voce's law of hardening: not of %s, only of tet4, hex8, tet10 and hex27",
                        fe_kind_name(kind));
     if (materials->n > 1 && !fe_several_has(kind))
         return fe_fail(FE_BAD_INPUT, "several materials: not of %s", fe_kind_name(kind));
-    if (s->n_elem > (INT32_MAX - 64) / 8)
+    const int most = (INT32_MAX - 64) >> fe_corner_bits(kind);
+    if (s->n_elem > most)
         return fe_fail(FE_BAD_INPUT, "%s: %d elements on one rank are more than %d; use more ranks",
-                       mesh->path, s->n_elem, (INT32_MAX - 64) / 8);
+                       mesh->path, s->n_elem, most);
     p->view = (fe_view){.n_owned = s->n_owned,
                         .n_local = s->n_local,
                         .n_node_interior = s->n_node_interior,
@@ -154,7 +155,7 @@ fe_status fe_problem_open_materials(const fe_mesh *mesh, const fe_share *s, int 
                         .ld = (s->n_elem + 16 + FE_GROUP - 1) / FE_GROUP * FE_GROUP,
                         .material = p->material[0]};
     fe_status status = local_mesh(mesh, s, p->view.ld, &a);
-    if (status == FE_OK) status = corner_rows(s, fe_corners(kind), p->view.ld, &a);
+    if (status == FE_OK) status = corner_rows(s, kind, p->view.ld, &a);
     if (status == FE_OK) status = upload(s, kind, &a, d, &p->view);
     if (status == FE_OK) status = upload_materials(s, materials, p);
     free(a.x), free(a.conn), free(a.first), free(a.corner);

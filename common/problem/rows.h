@@ -15,13 +15,14 @@ typedef struct fe_corners_at {
 } fe_corners_at;
 
 /* *row: the row of corner `at` or one before it; it is advanced. */
-FE_BODY fe_corners_at fe_open_corners(const fe_view *m, int at, int end, int *row)
+FE_BODY fe_corners_at fe_open_corners(int kind, const fe_view *m, int at, int end, int *row)
 {
     fe_corners_at c = {.active = end - at < FE_LANES ? end - at : FE_LANES};
     for (int l = 0; l < FE_LANES; l++) {
         const int k = at + (l < c.active ? l : c.active - 1);
         while (k >= m->corner_first[*row + 1]) ++*row;
-        c.e.lane[l] = m->corner[k] >> 3, c.corner.lane[l] = m->corner[k] & 7, c.row.lane[l] = *row;
+        c.e.lane[l] = fe_code_element(kind, m->corner[k]);
+        c.corner.lane[l] = fe_code_corner(kind, m->corner[k]), c.row.lane[l] = *row;
     }
     return c;
 }

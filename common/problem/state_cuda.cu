@@ -7,8 +7,8 @@ enum { BLOCK_SIZE = 128, WIDTH = FE_N_SUM + FE_N_MAX };
 FE_BODY void material_body(int kind, int op, fe_linearization mode, const fe_view *m, int e,
                            const double *displacement)
 {
-    fe_index node[8];
-    fe_real x[8][3], f[8][3];
+    fe_index node[FE_MOST_CORNERS];
+    fe_real x[FE_MOST_CORNERS][3], f[FE_MOST_CORNERS][3];
     const fe_element element = fe_element_open(m, e, fe_no_turn());
     fe_element_nodes(kind, m, element, node);
     fe_element_read(kind, node, m->x, x);
@@ -96,8 +96,8 @@ FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *displ
 {
     double total[WIDTH] = {0};
     if (e < m->n_elem) {
-        fe_index node[8];
-        fe_real x[8][3], f[8][3], sum[FE_N_SUM], largest[FE_N_MAX], fields[FE_N_OUT];
+        fe_index node[FE_MOST_CORNERS];
+        fe_real x[FE_MOST_CORNERS][3], f[FE_MOST_CORNERS][3], sum[FE_N_SUM], largest[FE_N_MAX], fields[FE_N_OUT];
         const fe_element element = fe_element_open(m, e, fe_no_turn());
         fe_element_nodes(kind, m, element, node);
         fe_element_read(kind, node, m->x, x);
@@ -118,8 +118,8 @@ FE_BODY void flow_body(int kind, const fe_view *m, int e, const double *displace
 {
     double total[FE_N_FLOW] = {0};
     if (e < m->n_elem && counted[e]) {
-        fe_index node[8];
-        fe_real x[8][3], u[8][3], b[8][3];
+        fe_index node[FE_MOST_CORNERS];
+        fe_real x[FE_MOST_CORNERS][3], u[FE_MOST_CORNERS][3], b[FE_MOST_CORNERS][3];
         const fe_element element = fe_element_open(m, e, fe_no_turn());
         fe_element_nodes(kind, m, element, node);
         fe_element_read(kind, node, m->x, x);

@@ -5,8 +5,8 @@
 FE_BODY void material_body(int kind, int several, fe_linearization mode, const fe_view *m, int e, int n,
                            const double *displacement)
 {
-    fe_index node[8];
-    fe_real x[8][3], f[8][3];
+    fe_index node[FE_MOST_CORNERS];
+    fe_real x[FE_MOST_CORNERS][3], f[FE_MOST_CORNERS][3];
     const fe_element element = fe_element_open(m, fe_lanes_from(e), fe_no_turn());
     fe_element_nodes(kind, m, element, node);
     fe_element_read(kind, node, m->x, x);
@@ -60,8 +60,8 @@ FE_BODY void summary_body(int kind, const fe_view *m, int first, int n, const do
 {
     double totals[FE_N_SUM + FE_N_MAX] = {0};
     for (int e = first; e < n && e < first + BLOCK; e += FE_LANES) {
-        fe_index node[8];
-        fe_real x[8][3], f[8][3], sum[FE_N_SUM], largest[FE_N_MAX], fields[FE_N_OUT];
+        fe_index node[FE_MOST_CORNERS];
+        fe_real x[FE_MOST_CORNERS][3], f[FE_MOST_CORNERS][3], sum[FE_N_SUM], largest[FE_N_MAX], fields[FE_N_OUT];
         const fe_element element = fe_element_open(m, fe_lanes_from(e), fe_no_turn());
         fe_element_nodes(kind, m, element, node);
         fe_element_read(kind, node, m->x, x);
@@ -84,8 +84,8 @@ FE_BODY void flow_body(int kind, const fe_view *m, int first, int n, const doubl
 {
     for (int i = 0; i < FE_N_FLOW; i++) partial[i] = 0.0;
     for (int e = first; e < n && e < first + BLOCK; e += FE_LANES) {
-        fe_index node[8];
-        fe_real x[8][3], u[8][3], b[8][3], sum[FE_N_FLOW];
+        fe_index node[FE_MOST_CORNERS];
+        fe_real x[FE_MOST_CORNERS][3], u[FE_MOST_CORNERS][3], b[FE_MOST_CORNERS][3], sum[FE_N_FLOW];
         const fe_element element = fe_element_open(m, fe_lanes_from(e), fe_no_turn());
         fe_element_nodes(kind, m, element, node);
         fe_element_read(kind, node, m->x, x);

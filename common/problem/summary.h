@@ -39,11 +39,26 @@ FE_BODY void fe_put_point(int kind, int ld, fe_element e, int q, int c, fe_real 
 }
 #endif
 
-/* Shape function of corner a at point q of a Hex8, or the mean over the points of a Tet4, in which all points
- * have one strain. */
+/* How much point q counts at corner a: the shape function of a Hex8, or the mean over the points of a Tet4, in
+ * which all points have one strain. Shape functions of quadratic elements have both signs: Bernstein's polynomials
+ * take their places, which are positive and have the sum 1, too. */
 FE_BOTH double fe_corner_share(int kind, int a, int q)
 {
     double share = 1.0;
+    if (kind == FE_TET10) {
+        const int v = a < 4 ? a : a == 4 || a == 7 ? 0 : a == 5 || a == 9 ? 1 : 2,
+                  w = a < 4 ? a : a == 4 ? 1 : a == 5 ? 2 : a == 6 ? 0 : 3;
+        const double far = (double)FE_TET10_FAR, at_v = v == q ? 1.0 - 3.0 * far : far,
+                     at_w = w == q ? 1.0 - 3.0 * far : far;
+        return (v == w ? 1.0 : 2.0) * at_v * at_w;
+    }
+    if (kind == FE_HEX27) {
+        for (int i = 0; i < 3; i++, a /= 3, q /= 3) {
+            const double s = 0.5 + 0.5 * (q % 3 - 1) * (double)FE_HEX27_ROOT;
+            share *= a % 3 == 0 ? (1.0 - s) * (1.0 - s) : a % 3 == 1 ? 2.0 * s * (1.0 - s) : s * s;
+        }
+        return share;
+    }
     if (fe_corners(kind) == 4) return 0.25;
     for (int i = 0; i < 3; i++) share *= ((a ^ q) >> i & 1) ? (double)FE_FAR : (double)FE_NEAR;
     return share;
@@ -54,7 +69,7 @@ FE_BOTH void fe_node_stress_of(int kind, const fe_view *m, int node, const doubl
 {
     double sum[FE_N_OUT_POINT] = {0};
     for (int k = m->corner_first[node]; k < m->corner_first[node + 1]; k++) {
-        const int e = m->corner[k] / 8, a = m->corner[k] % 8;
+        const int e = fe_code_element(kind, m->corner[k]), a = fe_code_corner(kind, m->corner[k]);
         for (int q = 0; q < fe_points(kind); q++) {
             const double weight =
                 fe_corner_share(kind, a, q) * points[fe_out_point_index(kind, m->ld, 6, q, e)];
@@ -95,28 +110,29 @@ FE_BODY fe_real fe_flow_error(int hardening, const fe_constants *m, const fe_rea
 /* What the increment from displacement `before` to u added to one element, from its trial state: the
  * integrals of the equivalent plastic strain and of its error. Apart from the summary, for it takes many
  * registers and most increments of most elements are elastic. */
-FE_BODY void fe_element_flow(int kind, const fe_view *m, fe_element e, fe_real x[8][3], fe_real u[8][3],
-                             fe_real before[8][3], fe_real sum[FE_N_FLOW])
+FE_BODY void fe_element_flow(int kind, const fe_view *m, fe_element e, fe_real x[][3], fe_real u[][3],
+                             fe_real before[][3], fe_real sum[FE_N_FLOW])
 {
     const int several = m->materials != NULL;
     const fe_constants material = fe_material_at(several, m, e.e);
     const int hardening = fe_hardening_at(several, kind, m, &material);
     for (int i = 0; i < FE_N_FLOW; i++) sum[i] = fe_splat(0.0);
-    for (int q = 0; q < fe_points(kind); q++) {
+    for (int q = 0; q < fe_rolled(kind, fe_points(kind)); q++) {
         fe_real old[FE_N_STATE], state[FE_N_STATE], J[3][3], G[3][3], strain[6], strain_before[6];
         fe_point_state(kind, &m->committed, e.committed, e, q, old);
         fe_point_state(kind, &m->trial, e.trial, e, q, state);
         const fe_mask hardened = state[5] > old[5];
         if (!fe_any(hardened)) continue;
         fe_plane gx[3], gu[3];
-        fe_gradient_plane(kind, x, q / 4, gx);
-        fe_gradient_at(kind, x, gx, q / 4, q % 4, J);
-        fe_gradient_plane(kind, u, q / 4, gu);
-        fe_gradient_at(kind, u, gu, q / 4, q % 4, G);
-        const fe_real volume = fe_point_strain(kind, J, G, strain);
-        fe_gradient_plane(kind, before, q / 4, gu);
-        fe_gradient_at(kind, before, gu, q / 4, q % 4, G);
-        fe_point_strain(kind, J, G, strain_before);
+        const int of_plane = kind == FE_HEX27 ? 9 : 4, k = q / of_plane, p = q % of_plane;
+        fe_gradient_plane(kind, x, k, gx);
+        fe_gradient_at(kind, x, gx, k, p, J);
+        fe_gradient_plane(kind, u, k, gu);
+        fe_gradient_at(kind, u, gu, k, p, G);
+        const fe_real volume = fe_point_strain(kind, q, J, G, strain);
+        fe_gradient_plane(kind, before, k, gu);
+        fe_gradient_at(kind, before, gu, k, p, G);
+        fe_point_strain(kind, q, J, G, strain_before);
         const fe_real error = fe_flow_error(hardening, &material, strain_before, strain, old, state);
         sum[FE_FLOW] += volume * fe_select(hardened, state[5] - old[5], fe_splat(0.0));
         sum[FE_FLOW_ERROR] += volume * fe_select(hardened, error, fe_splat(0.0));
@@ -125,7 +141,7 @@ FE_BODY void fe_element_flow(int kind, const fe_view *m, fe_element e, fe_real x
 
 /* Integrals, extremes and mean fields of one element at displacement u, from its trial state. points, where
  * not NULL: the problem's, which get those of these elements. */
-FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_real x[8][3], fe_real u[8][3],
+FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_real x[][3], fe_real u[][3],
                                 fe_real sum[FE_N_SUM], fe_real largest[FE_N_MAX], fe_real out[FE_N_OUT],
                                 double *points)
 {
@@ -135,17 +151,17 @@ FE_BODY void fe_element_summary(int kind, const fe_view *m, fe_element e, fe_rea
     for (int i = 0; i < FE_N_SUM; i++) sum[i] = zero;
     for (int i = 0; i < FE_N_MAX; i++) largest[i] = zero;
     for (int i = 0; i < FE_N_OUT; i++) out[i] = zero;
-    for (int k = 0; k < fe_planes(kind); k++) {
+    for (int k = 0; k < fe_rolled(kind, fe_planes(kind)); k++) {
         fe_plane gx[3], gu[3];
         fe_gradient_plane(kind, x, k, gx);
         fe_gradient_plane(kind, u, k, gu);
-        FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
-            const int q = p + 4 * k;
+        FE_UNROLL_LARGE_FOR (int p = 0; p < fe_rolled(kind, fe_plane_points(kind)); p++) {
+            const int q = fe_point_of(kind, k, p);
             fe_real J[3][3], G[3][3], strain[6], plastic[6], elastic[6], doubled[6], stress[6],
                 old[FE_N_STATE], state[FE_N_STATE];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_gradient_at(kind, u, gu, k, p, G);
-            const fe_real volume = fe_point_strain(kind, J, G, strain);
+            const fe_real volume = fe_point_strain(kind, q, J, G, strain);
             fe_point_state(kind, &m->committed, e.committed, e, q, old);
             fe_point_state(kind, &m->trial, e.trial, e, q, state);
             fe_trace_free(state, plastic);

@@ -3,6 +3,7 @@
  * corner 0. First a thread opens one point: geometry and tangent, once for each corner of the element. Then
  * a thread computes the block of corner 0 and its own corner from all points, and adds it to the row. No
  * atomics, each block of the matrix is stored once. */
+#define FE_LINEAR_KINDS
 #include "common/problem/kernels.h"
 #include "variants/assembled_bsr/matrix.h"
 
@@ -53,7 +54,7 @@ FE_BODY void point_open(int kind, const fe_view *m, int corner, int q, open_poin
     jacobian_at(kind, x, q, J);
     const fe_real scale = fe_weight(kind) * fe_turn_sign(kind, e.turn) / fe_cofactor(J, A);
     fe_stiffness stiffness;
-    fe_stiffness_open(kind, m, e, q, A, scale, &stiffness);
+    fe_stiffness_open(kind, m, e, fe_no_turn(), q, A, scale, &stiffness);
     to->stiffness = stiffness;
     FE_UNROLL_FOR (int i = 0; i < 9; i++) to->A[i / 3][i % 3] = A[i / 3][i % 3];
 }

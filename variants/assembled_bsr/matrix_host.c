@@ -1,5 +1,6 @@
 /* Assembly on the host: one corner of the CSR per SIMD lane; each thread owns blocks of rows and adds the
  * lanes to them in the CSR's order. */
+#define FE_LINEAR_KINDS
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/assembled_bsr/matrix.h"
@@ -36,13 +37,13 @@ FE_BODY void assemble_rows(int kind, const fe_view *m, const bsr_rows *r, int fi
 {
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
-        const fe_corners_at c = fe_open_corners(m, at, end, &row);
+        const fe_corners_at c = fe_open_corners(kind, m, at, end, &row);
         fe_index node[8];
         fe_real x[8][3], K[8][9];
         const fe_element e = fe_element_load(kind, m, c.e, c.corner, node, x);
         for (int i = 0; i < 9 * fe_corners(kind); i++) K[i / 9][i % 9] = fe_splat(FE_EMPTY);
         FE_UNROLL_LARGE_FOR (int k = 0; k < fe_planes(kind); k++)
-            fe_add_stiffness(kind, m, e, k, x, 0, fe_corners(kind), K);
+            fe_add_stiffness(kind, m, e, fe_no_turn(), k, x, 0, fe_corners(kind), K);
         for (int b = 0; b < fe_corners(kind); b++) add_blocks(r, &c, &node[b], K[b]);
     }
 }

@@ -1,4 +1,5 @@
 /* corner_gather on the device: one element per thread, then one row per thread. */
+#define FE_LINEAR_KINDS
 #include "common/problem/kernels.h"
 #include "variants/corner_gather/assembly.h"
 

@@ -1,5 +1,6 @@
 /* dof_csr on the device: one entry of the vector per thread, the three of a node side by side; or, on
  * irregular meshes, one entry of a corner's force, which are then summed by rows. */
+#define FE_LINEAR_KINDS
 #include "common/problem/kernels.h"
 #include "common/problem/visits.h"
 #include "variants/dof_csr/assembly.h"

@@ -1,4 +1,5 @@
 /* dof_csr on the host: one corner of the CSR per SIMD lane, one direction after the other. */
+#define FE_LINEAR_KINDS
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/dof_csr/assembly.h"
@@ -9,7 +10,7 @@ FE_BODY void rows_forces(int kind, int op, const fe_view *m, int axis, int first
 {
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
-        const fe_corners_at c = fe_open_corners(m, at, end, &row);
+        const fe_corners_at c = fe_open_corners(kind, m, at, end, &row);
         fe_real own[2][3];
         fe_read3(fe_coordinates(m), c.row, own[0]);
         fe_read3(displacement, c.row, own[1]);
@@ -22,7 +23,7 @@ FE_BODY void rows_diagonal(int kind, const fe_view *m, int axis, int first, int 
 {
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
-        const fe_corners_at c = fe_open_corners(m, at, end, &row);
+        const fe_corners_at c = fe_open_corners(kind, m, at, end, &row);
         fe_real own[3], sum[3];
         fe_read3(fe_coordinates(m), c.row, own);
         dof_csr_block_row(kind, m, c.e, c.corner, axis, own, sum);

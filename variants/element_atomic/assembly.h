@@ -8,8 +8,8 @@
 FE_BODY void element_atomic_forces(int kind, int op, const fe_view *m, fe_index e, int active, int contended,
                                    const fe_number *displacement, fe_number *y)
 {
-    fe_index node[8];
-    fe_real x[8][3], f[8][3], force[8][3];
+    fe_index node[FE_MOST_CORNERS];
+    fe_real x[FE_MOST_CORNERS][3], f[FE_MOST_CORNERS][3], force[FE_MOST_CORNERS][3];
     const fe_element element = fe_element_load(kind, m, e, fe_no_turn(), node, x);
     fe_element_read(kind, node, displacement, f);
     fe_element_forces(kind, op, m, element, x, f, force);
@@ -20,8 +20,8 @@ FE_BODY void element_atomic_forces(int kind, int op, const fe_view *m, fe_index 
 FE_BODY void element_atomic_diagonal(int kind, const fe_view *m, fe_index e, int active, int contended,
                                      fe_number *d)
 {
-    fe_index node[8];
-    fe_real x[8][3], block[6], rows[3][3];
+    fe_index node[FE_MOST_CORNERS];
+    fe_real x[FE_MOST_CORNERS][3], block[6], rows[3][3];
     const fe_element element = fe_element_load(kind, m, e, fe_no_turn(), node, x);
     FE_UNROLL_LARGE_FOR (int b = 0; b < fe_corners(kind); b++) {
         fe_element_diagonal(kind, m, element, x, b, block);

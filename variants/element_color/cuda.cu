@@ -1,4 +1,5 @@
 /* element_color on the device: one launch per colour of blocks, one block of elements per thread block. */
+#define FE_LINEAR_KINDS
 #define FE_CHAINED (color > 0)
 #include "common/physics/plane.h"
 #include "common/problem/kernels.h"

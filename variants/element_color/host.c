@@ -1,5 +1,6 @@
 /* element_color on the host: blocks of one colour are shared among threads, the elements of a block fill the
  * lanes. */
+#define FE_LINEAR_KINDS
 #include "common/problem/loops.h"
 #include "variants/element_color/assembly.h"
 
@@ -22,8 +23,8 @@ FE_BODY void block_forces(int kind, int op, const fe_view *m, const element_colo
 {
     const element_color_block b = order->block[block];
     for (int i = 0; i < b.n_elem; i += FE_LANES) {
-        fe_index node[8], e;
-        fe_real x[8][3], f[8][3], force[8][3];
+        fe_index node[FE_MOST_CORNERS], e;
+        fe_real x[FE_MOST_CORNERS][3], f[FE_MOST_CORNERS][3], force[FE_MOST_CORNERS][3];
         const int active = take(kind, order, &b, i, &e);
         const fe_element element = fe_element_load(kind, m, e, fe_no_turn(), node, x);
         fe_element_read(kind, node, displacement, f);
@@ -38,8 +39,8 @@ FE_BODY void block_diagonal(int kind, const fe_view *m, const element_color_orde
 {
     const element_color_block b = order->block[block];
     for (int i = 0; i < b.n_elem; i += FE_LANES) {
-        fe_index node[8], e;
-        fe_real x[8][3], entries[6], rows[3][3];
+        fe_index node[FE_MOST_CORNERS], e;
+        fe_real x[FE_MOST_CORNERS][3], entries[6], rows[3][3];
         const int active = take(kind, order, &b, i, &e);
         const fe_element element = fe_element_load(kind, m, e, fe_no_turn(), node, x);
         FE_UNROLL_LARGE_FOR (int c = 0; c < fe_corners(kind); c++) {

@@ -48,7 +48,7 @@ enum { AXIS_X = 1, AXIS_Y = 2, AXIS_Z = 4 };
 
 /* Gradients of a Hex8 field at the held points, G[h][c][j] = d f_c / d s_j: 6 exchanges a held corner and
  * component. */
-FE_BODY void element_team_gradient(int held, fe_real f[8][3], fe_real G[2][3][3])
+FE_BODY void element_team_gradient(int held, fe_real f[][3], fe_real G[2][3][3])
 {
     FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         fe_real a[2], z[2], at_z[2], y[2], at_yz[2], z_at_y[2], g[3][2], unused[2];
@@ -65,7 +65,7 @@ FE_BODY void element_team_gradient(int held, fe_real f[8][3], fe_real G[2][3][3]
 }
 
 /* Its transpose, from the points' P[h][c][j] to the forces on the held corners: 6 exchanges again. */
-FE_BODY void element_team_scatter(int held, fe_real P[2][3][3], fe_real force[8][3])
+FE_BODY void element_team_scatter(int held, fe_real P[2][3][3], fe_real force[][3])
 {
     FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         fe_real p[3][2], x[2], y[2], z[2], plane[2], z_at_y[2], a[2], unused[2];
@@ -82,8 +82,8 @@ FE_BODY void element_team_scatter(int held, fe_real P[2][3][3], fe_real force[8]
 }
 
 /* Forces on the held corners of a Hex8. Point h is seen from its own corner, turned by h more. */
-FE_BODY void element_team_hex8(int held, int op, const fe_view *m, fe_element e, fe_real x[8][3],
-                               fe_real u[8][3], fe_real force[8][3])
+FE_BODY void element_team_hex8(int held, int op, const fe_view *m, fe_element e, fe_real x[][3],
+                               fe_real u[][3], fe_real force[][3])
 {
     fe_real J[2][3][3], G[2][3][3], P[2][3][3], A[3][3], stress[6];
     const fe_index turn = e.turn;
@@ -116,8 +116,8 @@ FE_BODY void element_team_add(fe_number *y, fe_index node, int active, int conte
 FE_BODY void element_team_forces(int kind, int op, const fe_view *m, int first, int last, int contended,
                                  const fe_number *displacement, fe_number *y)
 {
-    fe_index node[8];
-    fe_real x[8][3], f[8][3], force[8][3];
+    fe_index node[FE_MOST_CORNERS];
+    fe_real x[FE_MOST_CORNERS][3], f[FE_MOST_CORNERS][3], force[FE_MOST_CORNERS][3];
     const int team = element_team_lanes(kind), held = fe_corners(kind) / team, active = (last - first) * team;
     const fe_element element = fe_team_load(kind, team, m, first, last, node, x);
     fe_team_read(kind, held, m, element, node, displacement, f);
@@ -132,8 +132,8 @@ FE_BODY void element_team_forces(int kind, int op, const fe_view *m, int first, 
 FE_BODY void element_team_diagonal(int kind, const fe_view *m, int first, int last, int contended,
                                    fe_number *d)
 {
-    fe_index node[8];
-    fe_real x[8][3], block[6], rows[3][3];
+    fe_index node[FE_MOST_CORNERS];
+    fe_real x[FE_MOST_CORNERS][3], block[6], rows[3][3];
     const int team = element_team_lanes(kind), held = fe_corners(kind) / team, active = (last - first) * team;
     const fe_element element = fe_team_load(kind, team, m, first, last, node, x);
     fe_team_spread(fe_corners(kind), held, x);

@@ -1,4 +1,5 @@
 /* element_team on the device: element_team_elements() elements per warp. */
+#define FE_LINEAR_KINDS
 #define FE_STARTS_EARLY
 #include "common/problem/kernels.h"
 #include "variants/element_team/assembly.h"

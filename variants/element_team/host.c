@@ -1,4 +1,5 @@
 /* element_team on the host: a vector holds several teams. */
+#define FE_LINEAR_KINDS
 #include "common/problem/loops.h"
 #include "variants/element_team/assembly.h"
 

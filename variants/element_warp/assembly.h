@@ -28,8 +28,8 @@ FE_BODY void element_warp_add(int team, fe_number *y, fe_index node, int contend
 FE_BODY void element_warp_forces(int kind, int op, const fe_view *m, int e, int contended,
                                  const fe_number *displacement, fe_number *y)
 {
-    fe_index node[8];
-    fe_real x[8][3], f[8][3], force[8][3];
+    fe_index node[FE_MOST_CORNERS];
+    fe_real x[FE_MOST_CORNERS][3], f[FE_MOST_CORNERS][3], force[FE_MOST_CORNERS][3];
     const int team = element_warp_lanes(kind), held = fe_corners(kind) / team;
     const fe_element element = fe_team_load(kind, team, m, e, e + 1, node, x);
     fe_team_read(kind, held, m, element, node, displacement, f);
@@ -40,8 +40,8 @@ FE_BODY void element_warp_forces(int kind, int op, const fe_view *m, int e, int 
 /* d[node] += diagonal blocks of element e: a lane visits all points for its own corner. */
 FE_BODY void element_warp_diagonal(int kind, const fe_view *m, int e, int contended, fe_number *d)
 {
-    fe_index node[8];
-    fe_real x[8][3], block[6], rows[3][3];
+    fe_index node[FE_MOST_CORNERS];
+    fe_real x[FE_MOST_CORNERS][3], block[6], rows[3][3];
     const int team = element_warp_lanes(kind), held = fe_corners(kind) / team;
     const fe_element element = fe_team_load(kind, team, m, e, e + 1, node, x);
     fe_team_spread(fe_corners(kind), held, x);

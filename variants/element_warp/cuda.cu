@@ -1,4 +1,5 @@
 /* element_warp on the device: one element per warp. */
+#define FE_LINEAR_KINDS
 #define FE_STARTS_EARLY
 #include "common/problem/kernels.h"
 #include "variants/element_warp/assembly.h"

@@ -1,4 +1,5 @@
 /* element_warp on the host: a vector is the warp, its lanes are the points of one element. */
+#define FE_LINEAR_KINDS
 #include "common/problem/loops.h"
 #include "variants/element_warp/assembly.h"
 

@@ -51,7 +51,7 @@ FE_BODY void node_csr_corner(int kind, int op, const fe_view *m, fe_index e, fe_
     fe_real x[8][3], f[8][3];
     const fe_element element = fe_element_load(kind, m, e, turn, node, x);
     fe_element_read(kind, node, displacement, f);
-    fe_corner_force(kind, op, m, element, x, f, force);
+    fe_corner_force(kind, op, m, element, fe_no_turn(), x, f, force);
 }
 
 /* Diagonal block of corner 0 of the turned elements. */

@@ -1,5 +1,6 @@
 /* node_csr on the device: one owned node per thread; on Tet4 a team of threads, on irregular meshes of Hex8
  * one corner of an element per thread. */
+#define FE_LINEAR_KINDS
 #include "common/problem/kernels.h"
 #include "common/problem/visits.h"
 #include "variants/node_csr/assembly.h"

@@ -1,5 +1,6 @@
 /* node_csr on the host: one corner of the CSR per SIMD lane, so that lanes stay full for nodes of any
  * valence; each thread owns blocks of rows and adds the lanes to them in the CSR's order. */
+#define FE_LINEAR_KINDS
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/node_csr/assembly.h"
@@ -10,7 +11,7 @@ FE_BODY void rows_forces(int kind, int op, const fe_view *m, int first, int last
 {
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
-        const fe_corners_at c = fe_open_corners(m, at, end, &row);
+        const fe_corners_at c = fe_open_corners(kind, m, at, end, &row);
         fe_real force[3];
         node_csr_corner(kind, op, m, c.e, c.corner, displacement, force);
         fe_add3(y, c.row, c.active, 0, force);
@@ -21,7 +22,7 @@ FE_BODY void rows_diagonal(int kind, const fe_view *m, int first, int last, fe_n
 {
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
-        const fe_corners_at c = fe_open_corners(m, at, end, &row);
+        const fe_corners_at c = fe_open_corners(kind, m, at, end, &row);
         fe_real block[6];
         node_csr_block(kind, m, c.e, c.corner, block);
         fe_add_blocks(d, &c, block);

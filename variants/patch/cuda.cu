@@ -1,5 +1,6 @@
 /* patch on the device. A block computes a few patches: while one is computed, the next one's record and
  * values and the nodes of the one after that are on their way to shared memory. */
+#define FE_LINEAR_KINDS
 #include "common/problem/kernels.h"
 #include "variants/patch/elements.h"
 #include "variants/patch/sum.h"

@@ -1,4 +1,5 @@
 /* patch on the host: one patch per thread at a time, with its nodes and sums in the thread's own cache. */
+#define FE_LINEAR_KINDS
 #define FE_UNROLL_ROWS
 #include "common/problem/loops.h"
 #include "variants/patch/assembly.h"

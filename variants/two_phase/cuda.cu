@@ -1,4 +1,5 @@
 /* two_phase on the device: one point per thread, then rows. */
+#define FE_LINEAR_KINDS
 #include "common/problem/kernels.h"
 #include "variants/two_phase/assembly.h"
 

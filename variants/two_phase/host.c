@@ -1,4 +1,5 @@
 /* two_phase on the host: one point per SIMD lane, then one corner of the CSR per lane. */
+#define FE_LINEAR_KINDS
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/two_phase/assembly.h"
@@ -38,7 +39,7 @@ FE_BODY void rows_forces(int kind, const fe_view *m, const two_phase *w, int fir
 {
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
-        const fe_corners_at c = fe_open_corners(m, at, end, &row);
+        const fe_corners_at c = fe_open_corners(kind, m, at, end, &row);
         fe_real force[3] = {fe_splat(0.0f), fe_splat(0.0f), fe_splat(0.0f)};
         if (TWO_PHASE_STORE == 9) {
             for (int q = 0; q < fe_points(kind); q++) two_phase_add_force(kind, w, c.e, c.corner, q, force);
@@ -53,7 +54,7 @@ FE_BODY void rows_diagonal(int kind, const fe_view *m, const two_phase *w, int f
 {
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
-        const fe_corners_at c = fe_open_corners(m, at, end, &row);
+        const fe_corners_at c = fe_open_corners(kind, m, at, end, &row);
         fe_real block[6];
         for (int i = 0; i < 6; i++) block[i] = fe_splat(0.0f);
         for (int q = 0; q < fe_points(kind); q++) two_phase_add_block(kind, m, w, c.e, c.corner, q, block);
