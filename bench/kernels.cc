@@ -65,7 +65,7 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
         (hardening == FE_LINEAR ? "" : std::string(fe_hardening_names[hardening]) + "/");
     for (const fe_variant *v : a.variants) {
         const fe_assembly *assembly = fe_variant_table(v, backend->on_gpu, precision);
-        if (!assembly) continue;
+        if (!assembly || (fe_is_quadratic(kind) && !assembly->quadratic)) continue;
         entrant e = {};
         e.variant = v, e.assembly = assembly;
         e.pieces = a.order == FE_ORDER_AUTO && fe_wants_pieces(assembly, kind);
@@ -130,6 +130,10 @@ fe_status check_precisions(const arguments &a)
             if (!fe_variant_table(v, 0, precision))
                 fe_note("%s does not compute in %s precision: it is left out", v->name,
                         fe_precision_name(precision));
+    for (const int kind : a.kinds)
+        for (const fe_variant *v : a.variants)
+            if (fe_is_quadratic(kind) && !v->host->quadratic)
+                fe_note("%s does not compute %s: it is left out", v->name, fe_kind_name(kind));
     return FE_OK;
 }
 

@@ -150,5 +150,6 @@ const fe_assembly *scaling_table(const scaling_task *t, int i)
 int scaling_belongs(const scaling_task *t, int i)
 {
     const fe_assembly *table = scaling_table(t, i);
+    if (table && fe_is_quadratic(t->kind) && !table->quadratic) return 0;
     return table && (t->arguments->order != FE_ORDER_AUTO || fe_wants_pieces(table, t->kind) == t->pieces);
 }

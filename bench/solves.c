@@ -146,7 +146,8 @@ static int is_there(const bench *b, int i)
 {
     const fe_variant *v = fe_variant_at(i);
     return fe_variant_table(v, b->backend->on_gpu, FE_DOUBLE) != NULL &&
-           fe_variant_table(v, b->backend->on_gpu, b->arguments->products) != NULL;
+           fe_variant_table(v, b->backend->on_gpu, b->arguments->products) != NULL &&
+           (!fe_is_quadratic(b->whole.mesh.kind) || v->host->quadratic);
 }
 
 /* Which referee checks `variant`, another one; *strategy: its number. -1: there is none. */

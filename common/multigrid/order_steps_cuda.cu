@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(THREADS)
     if (i >= m.n_owned || !is_vertex(number, i)) return;
     int n = first[number[i]];
     for (int at = m.corner_first[i]; at < m.corner_first[i + 1]; at++) {
-        const int e = m.corner[at] / fe_corner_stride(kind);
+        const int e = fe_code_element(kind, m.corner[at]);
         int k = 0;
         while (node_of(&m, e, fe_order_corner(kind, k)) != i) k++;
         corner[n++] = 8 * e + k;

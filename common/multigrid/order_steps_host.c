@@ -60,7 +60,7 @@ static void fill_corners(const fe_problem *p, const fe_orders *o)
         if (o->number[i + 1] == o->number[i]) continue;
         first[o->number[i]] = n;
         for (int at = m->corner_first[i]; at < m->corner_first[i + 1]; at++) {
-            const int e = m->corner[at] / fe_corner_stride(p->kind);
+            const int e = fe_code_element(p->kind, m->corner[at]);
             int k = 0;
             while (node_of(m, e, fe_order_corner(p->kind, k)) != i) k++;
             corner[n++] = 8 * e + k;

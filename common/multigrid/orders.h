@@ -50,9 +50,8 @@ FE_BOTH int fe_order_is_vertex(int kind, int corner)
     int parent[8];
     return fe_order_parents(kind, corner, parent) == 1;
 }
-/* An element and one of its corners as one number; and what divides an item of the view's rows of corners. */
+/* An element and one of its corners as one number. */
 enum { FE_ORDER_CORNERS = 32 };
-FE_BOTH int fe_corner_stride(int kind) { return fe_is_quadratic(kind) ? 32 : 8; }
 
 /* The interpolation and its transpose, on the device. */
 typedef struct fe_order_transfer {
