@@ -1,6 +1,6 @@
 """Orders of convergence: a manufactured solution on boxes and on curved bodies.
 
-    /usr/bin/python3 tests/convergence.py [--build build] [--elements tet4,hex8,tet10,hex27] [--cells 2,4,8] [--backend host]
+    /usr/bin/python3 tests/convergence.py [--build build] [--elements tet4,hex8,tet10,hex27] [--cells 2,4,8]
 
 The displacement is a sum of two waves, u = sum of c sin(k·x + p). With Lamé's constants lambda and mu the body force
 [(lambda + mu) (c·k) k + mu |k|² c] sin(k·x + p) of each balances it; it is prescribed on the whole surface, by
@@ -214,7 +214,8 @@ def main() -> int:
                 error, nodes = solve(pathlib.Path(folder), arguments, kind, n, shape)
             if before:
                 order = np.log(before[1] / error) / np.log(n / before[0])
-            print(f"| {kind} | {shape} | {n} | {nodes} | {error:.3e} | {f'{order:.2f}' if before else ''} |", flush=True)
+            told = f"{order:.2f}" if before else ""
+            print(f"| {kind} | {shape} | {n} | {nodes} | {error:.3e} | {told} |", flush=True)
             before = (n, error)
         bad += not order > (3 if kind in ("tet10", "hex27") else 2) - 0.3
     if bad:
