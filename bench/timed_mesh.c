@@ -14,13 +14,6 @@ int bench_cube_cells(int kind, int n_dof)
     return cells < 2 ? 2 : cells;
 }
 
-fe_status bench_kind_check(const char *what, int kind)
-{
-    if (FE_HAVE_QUADRATIC || !fe_is_quadratic(kind)) return FE_OK;
-    return fe_fail(FE_BAD_INPUT, "%s %s: this build leaves quadratic elements out (make ELEMENTS=...)", what,
-                   fe_kind_name(kind));
-}
-
 /* Three numbers between x and nothing else. */
 static int reads_cells(const char *word, int cells[3])
 {

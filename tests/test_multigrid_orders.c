@@ -211,18 +211,19 @@ static fe_krylov_result solve_cube(const scene *s, int kind, int cells)
 /* Bending cubes of as many nodes. */
 static void iterations(void **state)
 {
+    int bad = 0;
     for (int k = 0; k < 2; k++)
         for (int stiff = 0; stiff < 2; stiff++)
-            for (int cells = 4; cells <= 12; cells += 4) {
+            for (int cells = 8; cells <= 16; cells += 4) {
                 const scene s = {.backend = backend_of(state), .variant = plain, .nu = stiff ? 0.49 : 0.3};
                 const int linear = solve_cube(&s, fe_linear_kind(kinds[k]), 2 * cells).iterations,
                           quadratic = solve_cube(&s, kinds[k], cells).iterations;
-                print_message("%s, %d cells, nu %g: %d iterations, linear elements %d\n",
-                              fe_kind_name(kinds[k]), cells, s.nu, quadratic, linear);
                 if (quadratic > 1.5 * linear)
-                    fail_msg("%s, %d cells, nu %g: %d iterations, linear elements %d", fe_kind_name(kinds[k]),
-                             cells, s.nu, quadratic, linear);
+                    print_message("%s, %d cells, nu %g: %d iterations, linear elements %d\n",
+                                  fe_kind_name(kinds[k]), cells, s.nu, quadratic, linear);
+                bad += quadratic > 1.5 * linear;
             }
+    if (bad) fail_msg("%d of these take more than 1.5 times as many", bad);
 }
 
 /* Every strategy has the same cycle, those whose vertices are another strategy's, too. */
