@@ -109,13 +109,13 @@ typedef struct fe_variant {
 #define FE_TABLE(name, ...)                                                                                  \
     extern "C" {                                                                                             \
     extern const fe_assembly FE_PRECISE(name), name##_single;                                                \
-    const fe_assembly FE_PRECISE(name) = {                                                                  \
+    const fe_assembly FE_PRECISE(name) = {                                                                   \
         .precision = FE_PRECISION, .quadratic = FE_QUADRATIC, .single = &name##_single, __VA_ARGS__};        \
     }
 #else
 #define FE_TABLE(name, ...)                                                                                  \
     extern const fe_assembly FE_PRECISE(name), name##_single;                                                \
-    const fe_assembly FE_PRECISE(name) = {                                                                  \
+    const fe_assembly FE_PRECISE(name) = {                                                                   \
         .precision = FE_PRECISION, .quadratic = FE_QUADRATIC, .single = &name##_single, __VA_ARGS__};
 #endif
 

@@ -1,4 +1,5 @@
-/* Unstructured meshes of Tet4 or Hex8 in any size: a grid of cells, cut in irregular ways, then refined. */
+/* Unstructured meshes in any size: a grid of cells, cut in irregular ways, then refined, or made quadratic.
+ */
 #include "common/mesh/mesh.h"
 
 #include <limits.h>
@@ -7,12 +8,12 @@
 
 enum { BRICK = 4, MOST_DIAGONALS = 7, MOST_SPLIT = 2 };
 /* Largest displacement of a node of the grid, in cells. */
-static const double distort[2] = {0.15, 0.1}; /* Tet4, Hex8 */
+static const double distort[2] = {0.15, 0.1}; /* tetrahedra, hexahedra */
 
 /* The grid of n × n × n cells in [0, 1]³. Vertices are (i, j, k) with 0 ≤ i, j, k ≤ n; the cell of a vertex
  * is the one of which it is the lowest. */
 typedef struct grid {
-    int kind, n;
+    int kind, n; /* of linear elements */
     uint64_t seed;
     int n_vertex;   /* (n + 1)³ */
     int stride[3];  /* between vertices */
@@ -139,7 +140,7 @@ static fe_status open_grid(int kind, int n_node, uint64_t seed, grid *g)
 {
     *g = (grid){.kind = kind, .n = 1, .seed = seed};
     if (kind != FE_TET4 && kind != FE_HEX8)
-        return fe_fail(FE_BAD_INPUT, "irregular: element %d is neither hex8 nor tet4", kind);
+        return fe_fail(FE_BAD_INPUT, "irregular: element %d is neither hex8 nor tet4, tet10 or hex27", kind);
     while (nodes_of(kind, g->n + 0.5) < n_node) ++g->n;
     if (g->n > 600) return fe_fail(FE_BAD_INPUT, "irregular: %d nodes are too many", n_node);
     g->n_vertex = (g->n + 1) * (g->n + 1) * (g->n + 1);
@@ -299,7 +300,7 @@ static fe_status make_side(const grid *g, int side, fe_group *group)
     const int axis = side / 2, end = side % 2, n_facet = g->n * g->n * (g->kind == FE_TET4 ? 2 : 1);
     const char name[3] = {"xyz"[axis], end ? '1' : '0', 0};
     const int u = g->stride[(axis + 1) % 3], v = g->stride[(axis + 2) % 3];
-    FE_TRY(fe_group_open(group, name, 2, side + 1, (size_t)n_facet));
+    FE_TRY(fe_group_open(group, name, g->kind, 2, side + 1, (size_t)n_facet));
     int *facet = group->facet;
     for (int j = 0; j < g->n; ++j)
         for (int i = 0; i < g->n; ++i) {
@@ -324,7 +325,7 @@ static fe_status make_groups(const grid *g, fe_mesh *mesh)
     FE_ALLOCATE(mesh->group, 7, "groups");
     mesh->n_group = 7;
     for (int side = 0; side < 6; ++side) FE_TRY(make_side(g, side, &mesh->group[side]));
-    FE_TRY(fe_group_open(&mesh->group[6], "body", 3, 7, (size_t)mesh->n_elem));
+    FE_TRY(fe_group_open(&mesh->group[6], "body", g->kind, 3, 7, (size_t)mesh->n_elem));
     for (int e = 0; e < mesh->n_elem; ++e) mesh->group[6].facet[e] = e;
     return FE_OK;
 }
@@ -343,9 +344,10 @@ fe_status fe_mesh_irregular(int kind, int n_node, uint64_t seed, fe_mesh *mesh)
 {
     grid g;
     *mesh = (fe_mesh){0};
-    fe_status status = open_grid(kind, n_node, seed, &g);
+    fe_status status = open_grid(fe_linear_kind(kind), n_node, seed, &g);
     if (status == FE_OK) status = make_mesh(&g, mesh);
     close_grid(&g);
+    if (status == FE_OK && fe_is_quadratic(kind)) return fe_mesh_elevate(mesh);
     if (status == FE_OK) return fe_mesh_refine(mesh, fe_mix(seed) | 1);
     fe_mesh_close(mesh);
     return status;
@@ -354,11 +356,11 @@ fe_status fe_mesh_irregular(int kind, int n_node, uint64_t seed, fe_mesh *mesh)
 fe_status fe_mesh_irregular_size(int kind, int n_node, uint64_t seed, int *nodes, int *elements)
 {
     grid g;
-    const fe_status status = open_grid(kind, n_node, seed, &g);
+    const fe_status status = open_grid(fe_linear_kind(kind), n_node, seed, &g);
     const int n = g.n, n_cell = n * n * n;
-    *elements = 8 * (kind == FE_TET4 ? 12 * n_cell : n_cell + 6 * g.n_split);
-    *nodes =
-        kind == FE_TET4 ? (int)nodes_of(kind, n) : (2 * n + 1) * (2 * n + 1) * (2 * n + 1) + 52 * g.n_split;
+    *elements = (fe_is_quadratic(kind) ? 1 : 8) * (fe_is_tet(kind) ? 12 * n_cell : n_cell + 6 * g.n_split);
+    *nodes = fe_is_tet(kind) ? (int)nodes_of(FE_TET4, n)
+                             : (2 * n + 1) * (2 * n + 1) * (2 * n + 1) + 52 * g.n_split;
     close_grid(&g);
     return status;
 }

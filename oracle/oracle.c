@@ -146,12 +146,12 @@ static real natural_gradients_tet4(int n_point, real g[ORACLE_CORNERS][3])
     return 1.0L / 6 / n_point;
 }
 
-/* Places of a quadratic hexahedron's corners in Gmsh's order, 0, 1, 2 along each axis: vertices, edges, faces,
- * centre. */
-static const int hex27[27][3] = {
-    {0, 0, 0}, {2, 0, 0}, {2, 2, 0}, {0, 2, 0}, {0, 0, 2}, {2, 0, 2}, {2, 2, 2}, {0, 2, 2}, {1, 0, 0},
-    {0, 1, 0}, {0, 0, 1}, {2, 1, 0}, {2, 0, 1}, {1, 2, 0}, {2, 2, 1}, {0, 2, 1}, {1, 0, 2}, {0, 1, 2},
-    {2, 1, 2}, {1, 2, 2}, {1, 1, 0}, {1, 0, 1}, {0, 1, 1}, {2, 1, 1}, {1, 2, 1}, {1, 1, 2}, {1, 1, 1}};
+/* Places of a quadratic hexahedron's corners in Gmsh's order, 0, 1, 2 along each axis: vertices, edges,
+ * faces, centre. */
+static const int hex27[27][3] = {{0, 0, 0}, {2, 0, 0}, {2, 2, 0}, {0, 2, 0}, {0, 0, 2}, {2, 0, 2}, {2, 2, 2},
+                                 {0, 2, 2}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {2, 1, 0}, {2, 0, 1}, {1, 2, 0},
+                                 {2, 2, 1}, {0, 2, 1}, {1, 0, 2}, {0, 1, 2}, {2, 1, 2}, {1, 2, 2}, {1, 1, 0},
+                                 {1, 0, 1}, {0, 1, 1}, {2, 1, 1}, {1, 2, 1}, {1, 1, 2}, {1, 1, 1}};
 
 /* Lagrange's polynomial of the node in one of three places on [-1, 1], and its derivative. */
 static real lagrange(int place, real xi)
@@ -176,8 +176,8 @@ static real natural_gradients_hex27(int q, real g[ORACLE_CORNERS][3])
     return weight[at[0]] * weight[at[1]] * weight[at[2]];
 }
 
-/* Vertices L (2 L - 1) and edges 4 L L' of the barycentric coordinates L; the four points of the rule of degree
- * 2, point q next to vertex q. */
+/* Vertices L (2 L - 1) and edges 4 L L' of the barycentric coordinates L; the four points of the rule of
+ * degree 2, point q next to vertex q. */
 static real natural_gradients_tet10(int q, real g[ORACLE_CORNERS][3])
 {
     static const int edge[6][2] = {{0, 1}, {1, 2}, {2, 0}, {0, 3}, {2, 3}, {1, 3}};
@@ -197,10 +197,10 @@ static real natural_gradients_tet10(int q, real g[ORACLE_CORNERS][3])
 static real natural_gradients(const oracle_mesh *mesh, int q, real g[ORACLE_CORNERS][3])
 {
     switch (mesh->n_corner) {
-        case 8: return natural_gradients_hex8(q, g);
-        case 10: return natural_gradients_tet10(q, g);
-        case 27: return natural_gradients_hex27(q, g);
-        default: return natural_gradients_tet4(mesh->n_point, g);
+    case 8: return natural_gradients_hex8(q, g);
+    case 10: return natural_gradients_tet10(q, g);
+    case 27: return natural_gradients_hex27(q, g);
+    default: return natural_gradients_tet4(mesh->n_point, g);
     }
 }
 
@@ -258,7 +258,8 @@ static real strain_matrix(const oracle_mesh *mesh, int e, int q, real B[6][ORACL
 /* --- one element ----------------------------------------------------------------------------------- */
 
 /* eps = B u_e. */
-static void element_strain(const oracle_mesh *mesh, int e, real B[6][ORACLE_COLUMNS], const double *u, real eps[6])
+static void element_strain(const oracle_mesh *mesh, int e, real B[6][ORACLE_COLUMNS], const double *u,
+                           real eps[6])
 {
     for (int i = 0; i < 6; i++) {
         eps[i] = 0;
@@ -268,8 +269,8 @@ static void element_strain(const oracle_mesh *mesh, int e, real B[6][ORACLE_COLU
 }
 
 /* Adds an element's vector f [3 n_corner] to r, and the sizes of what it is a sum of to scale. */
-static void add_vector(const oracle_mesh *mesh, int e, const real f[ORACLE_COLUMNS], const real size[ORACLE_COLUMNS], double *r,
-                       double *scale)
+static void add_vector(const oracle_mesh *mesh, int e, const real f[ORACLE_COLUMNS],
+                       const real size[ORACLE_COLUMNS], double *r, double *scale)
 {
     for (int c = 0; c < 3 * mesh->n_corner; c++) {
         const int row = 3 * mesh->conn[e * mesh->n_corner + c / 3] + c % 3;
@@ -278,7 +279,8 @@ static void add_vector(const oracle_mesh *mesh, int e, const real f[ORACLE_COLUM
     }
 }
 
-static void stiffness(const oracle_mesh *mesh, int e, double (*C)[6][6], real K[ORACLE_COLUMNS][ORACLE_COLUMNS])
+static void stiffness(const oracle_mesh *mesh, int e, double (*C)[6][6],
+                      real K[ORACLE_COLUMNS][ORACLE_COLUMNS])
 {
     const int n = 3 * mesh->n_corner;
     memset(K, 0, ORACLE_COLUMNS * ORACLE_COLUMNS * sizeof(real));
@@ -294,7 +296,8 @@ static void stiffness(const oracle_mesh *mesh, int e, double (*C)[6][6], real K[
     }
 }
 
-void oracle_stiffness(const oracle_mesh *mesh, int e, double (*C)[6][6], double K[ORACLE_COLUMNS][ORACLE_COLUMNS])
+void oracle_stiffness(const oracle_mesh *mesh, int e, double (*C)[6][6],
+                      double K[ORACLE_COLUMNS][ORACLE_COLUMNS])
 {
     real exact[ORACLE_COLUMNS][ORACLE_COLUMNS];
     stiffness(mesh, e, C, exact);

@@ -24,8 +24,8 @@ typedef struct oracle_material {
 } oracle_material;
 
 /* History of one quadrature point; arrays of it are [n_elem][n_point]. Hex8's point q = i + 2j + 4k has bit
- * i, j, k (0: -1/sqrt 3, 1: +1/sqrt 3) along xi, eta, zeta; the four-point rule's point q lies at corner q; Hex27's
- * point q = i + 3j + 9k has i, j, k = 0, 1, 2 at -sqrt(3/5), 0, sqrt(3/5). */
+ * i, j, k (0: -1/sqrt 3, 1: +1/sqrt 3) along xi, eta, zeta; the four-point rule's point q lies at corner q;
+ * Hex27's point q = i + 3j + 9k has i, j, k = 0, 1, 2 at -sqrt(3/5), 0, sqrt(3/5). */
 typedef struct oracle_state {
     double eps_p[6], alpha;
 } oracle_state;
@@ -46,7 +46,8 @@ double oracle_gradients(const oracle_mesh *mesh, int e, int q, double dN[ORACLE_
 double oracle_volume(const oracle_mesh *mesh);
 
 /* K [3 n_corner][3 n_corner] = sum over q of w det J  B^T C B, in the upper left of the array. */
-void oracle_stiffness(const oracle_mesh *mesh, int e, double (*C)[6][6], double K[ORACLE_COLUMNS][ORACLE_COLUMNS]);
+void oracle_stiffness(const oracle_mesh *mesh, int e, double (*C)[6][6],
+                      double K[ORACLE_COLUMNS][ORACLE_COLUMNS]);
 
 /* Materials of these two are an array, see oracle_mesh.
  *

@@ -148,8 +148,8 @@ static int check_patch(const setting *t, const scene *s)
     return bad;
 }
 
-/* The bracket is no box, stresses of several materials differ, and the four points of a Tet10 do not integrate the
- * gradients of curved ones: these patch tests are left out. */
+/* The bracket is no box, stresses of several materials differ, and the four points of a Tet10 do not
+ * integrate the gradients of curved ones: these patch tests are left out. */
 int check_mechanics(const setting *t, const scene *s)
 {
     return check_rigid(t, s) + check_symmetry(t, s) + check_difference(t, s) + check_surface(t, s) +

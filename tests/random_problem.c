@@ -112,7 +112,7 @@ static void add_points(fe_mesh *mesh, int n)
     char name[32];
     fe_group *g = &mesh->group[mesh->n_group];
     snprintf(name, sizeof name, "points %d", mesh->n_group);
-    must(fe_group_open(g, name, 0, 50 + mesh->n_group, (size_t)n));
+    must(fe_group_open(g, name, mesh->kind, 0, 50 + mesh->n_group, (size_t)n));
     for (int k = 0; k < n; k++) {
         const int facet[4] = {whole(mesh->n_node), -1, -1, -1};
         memcpy(g->facet + 4 * (size_t)k, facet, sizeof facet);
@@ -131,7 +131,7 @@ static void add_volumes(random_problem *p)
         int count = 0;
         for (int e = 0; e < n; e++) count += p->elem_material[e] == m;
         snprintf(name, sizeof name, "volume %d", m);
-        must(fe_group_open(g, name, 3, 80 + m, (size_t)count));
+        must(fe_group_open(g, name, p->mesh.kind, 3, 80 + m, (size_t)count));
         for (int e = 0, k = 0; e < n; e++)
             if (p->elem_material[e] == m) g->facet[k++] = e;
         p->c_volume[m] = g->name;

@@ -242,7 +242,7 @@ static void scene_mesh(scene *s, int shape)
                         .distort = 0.2,
                         .seed = 3};
     must(fe_mesh_box(&box, &s->mesh));
-    if (fe_is_quadratic(s->kind)) make_quadratic(&s->mesh);
+    if (fe_is_quadratic(s->kind)) must(fe_mesh_elevate(&s->mesh));
     if (s->is_curved) curve_sides(&s->mesh, 0.08, box.length);
     if (shape == SHAPE_RANDOM) must(fe_mesh_reorder(&s->mesh, FE_ORDER_RANDOM, 5));
 }

@@ -12,8 +12,8 @@
 #define TOLERANCE 1e-12 /* rounding of some hundred operations */
 #define MARGIN 1e-3     /* |f| over the yield stress */
 
-/* SHAPE_BRACKET is a part of linear elements; of quadratic ones it is a box with curved sides inside. The material of
- * SHAPE_VOCE, a box, hardens by Voce's law; the others linearly. SHAPE_SEVERAL, a box, has
+/* SHAPE_BRACKET is a part of linear elements; of quadratic ones it is a box with curved sides inside. The
+ * material of SHAPE_VOCE, a box, hardens by Voce's law; the others linearly. SHAPE_SEVERAL, a box, has
  * MATERIALS of them at random; SHAPE_LAWS has the same, one of them of Voce's law. */
 enum { SHAPE_LEXICOGRAPHIC, SHAPE_RANDOM, SHAPE_BRACKET, SHAPE_VOCE, SHAPE_SEVERAL, SHAPE_LAWS, N_SHAPE };
 /* For test_visits alone: an octahedron around one node, which has CENTRE_ELEMENTS elements, and a larger box.

@@ -314,10 +314,10 @@ static int check_refusal(const setting *t, const scene *s)
     rig b;
     must(open_problem(t, s, &b));
     const fe_status status = fe_assembly_set_up(t->assembly, &b.problem, &b.work);
-    const int bad = status != FE_BAD_INPUT ||
-                    !strstr(fe_message(), fe_precision_has(t->assembly->precision, t->kind)
-                                              ? "does not compute quadratic elements"
-                                              : "only of tet4 and hex8");
+    const int bad =
+        status != FE_BAD_INPUT || !strstr(fe_message(), fe_precision_has(t->assembly->precision, t->kind)
+                                                            ? "does not compute quadratic elements"
+                                                            : "only of tet4 and hex8");
     if (bad) print_error("%s: set-up is not refused: %s\n", s->name, fe_message());
     rig_close(&b);
     return bad;

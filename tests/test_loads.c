@@ -23,7 +23,7 @@ static void add_group(fe_mesh *mesh, const char *name, int dim, int n, const int
     mesh->group = realloc(mesh->group, ((size_t)mesh->n_group + 1) * sizeof *mesh->group);
     assert_non_null(mesh->group);
     fe_group *group = &mesh->group[mesh->n_group];
-    must(fe_group_open(group, name, dim, 90 + mesh->n_group, (size_t)n));
+    must(fe_group_open(group, name, mesh->kind, dim, 90 + mesh->n_group, (size_t)n));
     mesh->n_group++;
     for (int f = 0; f < n; f++)
         for (int a = 0; a < 4; a++) group->facet[4 * f + a] = a <= dim ? node[f][a] : -1;

@@ -19,8 +19,8 @@ static void write_bar(const char *path, int kind, const int cells[3])
     const int nc = fe_corners(kind), n = mesh.n_elem;
     int count[2] = {0};
     fe_group volume[2];
-    must(fe_group_open(&volume[0], "soft", 3, 71, (size_t)n));
-    must(fe_group_open(&volume[1], "hard", 3, 72, (size_t)n));
+    must(fe_group_open(&volume[0], "soft", kind, 3, 71, (size_t)n));
+    must(fe_group_open(&volume[1], "hard", kind, 3, 72, (size_t)n));
     for (int e = 0; e < n; e++) {
         double x = 0;
         for (int a = 0; a < nc; a++) x += mesh.x[3 * (size_t)mesh.conn[e * nc + a]] / nc;

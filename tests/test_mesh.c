@@ -117,7 +117,9 @@ static void bad_boxes_are_refused(void **state)
         {{FE_HEX8, {2147483647, 2147483647, 2147483647}, {1, 1, 1}, 0, 0}, "2147483647,"},
         {{FE_HEX8, {2, 2, 2}, {1, 1, 1}, 0.7, 0}, "distort 0.7"},
         {{FE_TET4, {12, 12, 12}, {1, 1, 1}, 0.49, 0}, "distort 0.49"},
-        {{FE_HEX8_NAIVE, {2, 2, 2}, {1, 1, 1}, 0, 0}, "neither hex8 nor tet4"},
+        {{FE_HEX8_NAIVE, {2, 2, 2}, {1, 1, 1}, 0, 0}, "neither hex8 nor tet4, tet10 or hex27"},
+        {{FE_HEX27, {1000, 1000, 1000}, {1, 1, 1}, 0, 0}, "1000,1000,1000"},
+        {{FE_TET10, {12, 12, 12}, {1, 1, 1}, 0.49, 0}, "distort 0.49"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         fe_mesh mesh;
@@ -141,7 +143,7 @@ static int is_permutation(const int64_t *tag, int n)
 /* Sorting the tags of a reordered box must give the box back: coordinates, corners and groups by tag. */
 static void require_reordered(const fe_mesh *box, const fe_mesh *mesh)
 {
-    const int nc = fe_corners(box->kind);
+    const int nc = fe_corners(box->kind), width = fe_facet_width(box->kind);
     assert_true(is_permutation(mesh->node_tag, mesh->n_node));
     assert_true(is_permutation(mesh->elem_tag, mesh->n_elem));
     for (int n = 0; n < mesh->n_node; ++n)
@@ -152,7 +154,7 @@ static void require_reordered(const fe_mesh *box, const fe_mesh *mesh)
             assert_int_equal(mesh->node_tag[mesh->conn[(size_t)e * nc + a]] - 1,
                              box->conn[(size_t)(mesh->elem_tag[e] - 1) * nc + a]);
     for (int g = 0; g < 6; ++g)
-        for (size_t k = 0; k < 4 * (size_t)mesh->group[g].n_facet; ++k) {
+        for (size_t k = 0; k < width * (size_t)mesh->group[g].n_facet; ++k) {
             const int mine = mesh->group[g].facet[k], old = box->group[g].facet[k];
             assert_int_equal(mine < 0 ? mine : mesh->node_tag[mine] - 1, old);
         }
@@ -361,8 +363,10 @@ static void tetrahedra_are_covered_by_fans(void **state)
 static void orders_only_renumber(void **state)
 {
     (void)state;
-    for (int kind = 0; kind <= FE_HEX8; kind += FE_HEX8)
+    static const int kinds[] = {FE_TET4, FE_HEX8, FE_TET10, FE_HEX27};
+    for (int k = 0; k < 4; ++k)
         for (int order = 0; order < FE_N_ORDER; ++order) {
+            const int kind = kinds[k];
             fe_mesh box = small_box(kind, 7, 5, 6, 0), mesh = small_box(kind, 7, 5, 6, 0);
             must(fe_mesh_reorder(&mesh, FE_ORDER_RANDOM, 11));
             require_reordered(&box, &mesh);

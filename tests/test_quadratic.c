@@ -1,5 +1,5 @@
-/* The mathematics of quadratic elements: shape functions, gradients and their transposes, curved volumes, the order
- * of corners, and a quadratic displacement that every strategy has to reproduce. */
+/* The mathematics of quadratic elements: shape functions, gradients and their transposes, curved volumes, the
+ * order of corners, and a quadratic displacement that every strategy has to reproduce. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,9 @@ static const int kinds[] = {FE_TET10, FE_HEX27};
 /* Where the view's corner a stands. */
 static void corner_at(int kind, int a, double s[3])
 {
-    static const double tet10[10][3] = {{0, 0, 0},    {1, 0, 0},    {0, 1, 0},  {0, 0, 1},    {0.5, 0, 0},
-                                        {0.5, 0.5, 0}, {0, 0.5, 0}, {0, 0, 0.5}, {0, 0.5, 0.5}, {0.5, 0, 0.5}};
+    static const double tet10[10][3] = {{0, 0, 0},     {1, 0, 0},     {0, 1, 0},   {0, 0, 1},
+                                        {0.5, 0, 0},   {0.5, 0.5, 0}, {0, 0.5, 0}, {0, 0, 0.5},
+                                        {0, 0.5, 0.5}, {0.5, 0, 0.5}};
     for (int i = 0; i < 3; i++)
         s[i] = kind == FE_TET10 ? tet10[a][i] : 0.5 * (i == 0 ? a % 3 : i == 1 ? a / 3 % 3 : a / 9);
 }
@@ -165,8 +166,7 @@ static void test_transposes(void **state)
                 fe_real P[3][3];
                 draw(3, P);
                 gradients_of(kind, f, fe_point_of(kind, k, p), G);
-                for (int i = 0; i < 9; i++)
-                    points += (double)P[i / 3][i % 3][1] * (double)G[i / 3][i % 3][1];
+                for (int i = 0; i < 9; i++) points += (double)P[i / 3][i % 3][1] * (double)G[i / 3][i % 3][1];
                 if (kind == FE_TET10)
                     fe_gradient_close(FE_TET10, P, k, p, sums, y);
                 else
@@ -213,16 +213,30 @@ static void test_volumes(void **state)
     }
 }
 
-/* Corner c of the view stands where Gmsh's corner of it does: ternary order. Gmsh's edges and faces are in the
- * middle of the vertices that its manual names. */
+/* Corner c of the view stands where Gmsh's corner of it does: ternary order. Gmsh's edges and faces are in
+ * the middle of the vertices that its manual names. */
 static void test_corners(void **state)
 {
     (void)state;
-    static const int middle[19][8] = {
-        {0, 1, -1},       {0, 3, -1},       {0, 4, -1},       {1, 2, -1},       {1, 5, -1},
-        {2, 3, -1},       {2, 6, -1},       {3, 7, -1},       {4, 5, -1},       {4, 7, -1},
-        {5, 6, -1},       {6, 7, -1},       {0, 3, 2, 1, -1}, {0, 1, 5, 4, -1}, {0, 4, 7, 3, -1},
-        {1, 2, 6, 5, -1}, {2, 3, 7, 6, -1}, {4, 5, 6, 7, -1}, {0, 1, 2, 3, 4, 5, 6, 7}};
+    static const int middle[19][8] = {{0, 1, -1},
+                                      {0, 3, -1},
+                                      {0, 4, -1},
+                                      {1, 2, -1},
+                                      {1, 5, -1},
+                                      {2, 3, -1},
+                                      {2, 6, -1},
+                                      {3, 7, -1},
+                                      {4, 5, -1},
+                                      {4, 7, -1},
+                                      {5, 6, -1},
+                                      {6, 7, -1},
+                                      {0, 3, 2, 1, -1},
+                                      {0, 1, 5, 4, -1},
+                                      {0, 4, 7, 3, -1},
+                                      {1, 2, 6, 5, -1},
+                                      {2, 3, 7, 6, -1},
+                                      {4, 5, 6, 7, -1},
+                                      {0, 1, 2, 3, 4, 5, 6, 7}};
     static const double vertex[8][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0},
                                         {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
     int seen[27] = {0};
@@ -243,8 +257,8 @@ static void test_corners(void **state)
 
 /* --- a quadratic displacement ------------------------------------------------------------------------ */
 
-/* The gradient of a harmonic polynomial of degree 3: it has no divergence and each component is harmonic, so it is
- * an elastic solution without body forces. Elements with plane sides have it exactly. */
+/* The gradient of a harmonic polynomial of degree 3: it has no divergence and each component is harmonic, so
+ * it is an elastic solution without body forces. Elements with plane sides have it exactly. */
 static void harmonic(const double x[3], double u[3])
 {
     const double X = x[0], Y = x[1], Z = x[2];
@@ -260,7 +274,7 @@ static void open_patch(scene *s, int kind)
     *s = (scene){.kind = kind, .n_material = 1, .material = {{.E = 200000, .nu = 0.3, .sigma_y = INFINITY}}};
     random_state = 11;
     s->mesh = make_box(kind == FE_TET10 ? FE_TET4 : FE_HEX8, cells, length, kind == FE_TET10 ? 0.2 : 0, 1);
-    make_quadratic(&s->mesh);
+    must(fe_mesh_elevate(&s->mesh));
     snprintf(s->name, sizeof s->name, "%s", fe_kind_name(kind));
     s->of = zeros((size_t)s->mesh.n_elem, 1);
     s->committed = zeros((size_t)s->mesh.n_elem * fe_points(kind), sizeof *s->committed);

@@ -98,8 +98,8 @@ enum {
 #define FE_CALLED static __attribute__((noinline, unused))
 #endif
 
-/* Whether this build has quadratic elements, and whether this file has them: FE_QUADRATIC. One that is not made
- * for them defines FE_LINEAR_KINDS before it includes anything. */
+/* Whether this build has quadratic elements, and whether this file has them: FE_QUADRATIC. One that is not
+ * made for them defines FE_LINEAR_KINDS before it includes anything. */
 #ifndef FE_HAVE_QUADRATIC
 #define FE_HAVE_QUADRATIC 1
 #endif

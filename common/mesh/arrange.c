@@ -7,15 +7,16 @@
 
 enum { WARP = 32, N_SAMPLE = 2048, NODE_BYTES = 24, SECTOR = 32, LINE = 128, LINE_WEIGHT = 11 };
 
-/* Different numbers among n, at most half of PLACES, by a hash table. */
+/* Different numbers among n, at most half of MOST, by a hash table. */
 static int distinct(const int *number, int n)
 {
-    enum { BITS = 10, PLACES = 1 << BITS };
-    int table[PLACES], count = 0;
-    memset(table, -1, sizeof table);
+    enum { MOST = 1 << 12 };
+    const int bits = n <= 512 ? 10 : 12, n_place = 1 << bits;
+    int table[MOST], count = 0;
+    memset(table, -1, (size_t)n_place * sizeof *table);
     for (int i = 0; i < n; ++i) {
-        unsigned at = (unsigned)number[i] * 2654435769u >> (32 - BITS);
-        while (table[at] >= 0 && table[at] != number[i]) at = (at + 1) % PLACES;
+        unsigned at = (unsigned)number[i] * 2654435769u >> (32 - bits);
+        while (table[at] >= 0 && table[at] != number[i]) at = (at + 1) % n_place;
         count += table[at] < 0;
         table[at] = number[i];
     }
@@ -26,7 +27,7 @@ static int distinct(const int *number, int n)
 static int warp_cost(const fe_mesh *mesh, const fe_arrangement *a, const int *place, int first)
 {
     const int nc = fe_corners(mesh->kind);
-    int sector[2 * WARP], line[2 * WARP * 8], n_sector = 0, n_line = 0;
+    int sector[2 * WARP], line[2 * WARP * FE_MOST_CORNERS], n_sector = 0, n_line = 0;
     for (int c = 0; c < nc; ++c) {
         int n = 0;
         for (int e = first; e < first + WARP; ++e) {
@@ -67,7 +68,7 @@ static fe_status count_windows(const fe_mesh *mesh, const fe_arrangement *a, dou
     for (int i = 0; i < mesh->n_node; ++i) place[a->node[i]] = i;
     for (int k = 0; k < n; ++k) {
         const int first = GROUP * (int)((int64_t)k * n_group / n);
-        int window[GROUP * 8], count = 0;
+        int window[GROUP * FE_MOST_CORNERS], count = 0;
         for (int e = first; e < first + GROUP; ++e)
             for (int c = 0; c < nc; ++c)
                 window[count++] = place[mesh->conn[(size_t)a->elem[e] * nc + c]] / WINDOW;

@@ -39,7 +39,8 @@ static void add_element(growth *g, int e)
     g->queue[g->n_queue++] = e;
 }
 
-/* Three corners of a Tet4 are one of its faces. Four of a Hex8 are a face, or lie on no line either. */
+/* Three corners of a Tet4 are one of its faces. Four of a Hex8 are a face, or lie on no line either; so do
+ * four nodes of a quadratic element, whose straight lines hold three. */
 static int enough_corners(const fe_mesh *mesh) { return fe_corners(mesh->kind) == 4 ? 3 : 4; }
 
 static void take_node(growth *g, int node)

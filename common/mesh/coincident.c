@@ -84,7 +84,7 @@ static int find_twin(const grid *g, const int *part, int node)
 static double shortest_edge(const fe_mesh *mesh)
 {
     static const int tet4[3] = {1, 2, 3}, hex8[3] = {1, 3, 4};
-    const int n_corner = fe_corners(mesh->kind), *neighbour = n_corner == 4 ? tet4 : hex8;
+    const int n_corner = fe_corners(mesh->kind), *neighbour = fe_is_tet(mesh->kind) ? tet4 : hex8;
     double shortest = INFINITY;
 #pragma omp parallel for reduction(min : shortest)
     for (int e = 0; e < mesh->n_elem; ++e) {

@@ -75,7 +75,7 @@ static void sorted_row(const int *row, int width, int *sorted)
 
 static int same_nodes(const int *p, const int *q, int width)
 {
-    int a[8], b[8];
+    int a[FE_MOST_CORNERS], b[FE_MOST_CORNERS];
     sorted_row(p, width, a);
     sorted_row(q, width, b);
     return memcmp(a, b, (size_t)width * sizeof *a) == 0;

@@ -20,7 +20,7 @@ void fe_tag_map_close(fe_tag_map *map);
 int fe_tag_find(const fe_tag_map *map, int64_t tag);
 
 /* first [n]: the lowest row that holds the same nodes as row i, in any order; i itself where there is none
- * before. row [n][width], width <= 8. */
+ * before. row [n][width], width <= FE_MOST_CORNERS. */
 fe_status fe_first_rows(const int *row, int width, int n, int *first);
 
 #endif

@@ -39,18 +39,20 @@ uint64_t fe_mesh_hash(const fe_mesh *mesh)
         const int counts[] = {group->dim, group->number, group->n_facet};
         fe_hash_add(&h, sizeof counts, counts);
         fe_hash_add(&h, strlen(group->name) + 1, group->name);
-        fe_hash_add(&h, (size_t)group->n_facet * (group->dim == 3 ? 1 : 4) * sizeof *group->facet,
+        fe_hash_add(&h,
+                    (size_t)group->n_facet * (size_t)(group->dim == 3 ? 1 : fe_facet_width(mesh->kind)) *
+                        sizeof *group->facet,
                     group->facet);
     }
     return fe_hash_value(&h);
 }
 
-fe_status fe_group_open(fe_group *group, const char *name, int dim, int number, size_t n_facet)
+fe_status fe_group_open(fe_group *group, const char *name, int kind, int dim, int number, size_t n_facet)
 {
     *group = (fe_group){.dim = dim, .number = number};
     FE_ALLOCATE(group->name, strlen(name) + 1, "group name");
     strcpy(group->name, name);
-    FE_ALLOCATE(group->facet, n_facet * (dim == 3 ? 1 : 4), "facets");
+    FE_ALLOCATE(group->facet, n_facet * (size_t)(dim == 3 ? 1 : fe_facet_width(kind)), "facets");
     group->n_facet = (int)n_facet;
     return FE_OK;
 }
@@ -76,15 +78,15 @@ const char *fe_mesh_alike(const fe_mesh *mesh, const char *name)
 
 fe_status fe_group_nodes(const fe_mesh *mesh, const fe_group *group, int *n, int **node)
 {
-    const int nc = fe_corners(mesh->kind);
+    const int nc = fe_corners(mesh->kind), width = fe_facet_width(mesh->kind);
     char *used = NULL;
     *n = 0;
     *node = NULL;
     FE_ALLOCATE(used, mesh->n_node, "marks of nodes");
     for (int f = 0; f < group->n_facet; ++f) {
         const int *corner =
-            group->dim == 3 ? mesh->conn + (size_t)group->facet[f] * nc : group->facet + (size_t)f * 4;
-        for (int a = 0; a < (group->dim == 3 ? nc : 4); ++a)
+            group->dim == 3 ? mesh->conn + (size_t)group->facet[f] * nc : group->facet + (size_t)f * width;
+        for (int a = 0; a < (group->dim == 3 ? nc : width); ++a)
             if (corner[a] >= 0) used[corner[a]] = 1;
     }
     int count = 0;

@@ -1,6 +1,7 @@
 /* A whole mesh in host memory: nodes, one kind of volume element, and named groups.
  *
- * Corner order is Gmsh's, which is VTK's. Groups keep Gmsh's (dimension, number) pair and name. */
+ * The order of an element's nodes is Gmsh's: vertices first, as VTK has them, then the middles of edges and
+ * faces and the centre (common/mesh/quadratic.h). Groups keep Gmsh's (dimension, number) pair and name. */
 #ifndef FE_MESH_H
 #define FE_MESH_H
 
@@ -11,18 +12,19 @@
 extern "C" {
 #endif
 
-/* One physical group. Facets are points (dim 0), lines (1), triangles or quadrangles (2); groups of volume
- * elements (3) hold indices of elements instead. A facet that a file repeats is kept once. */
+/* One physical group. Facets are points (dim 0), lines (1), triangles or quadrangles (2), with
+ * the middle nodes of their sides where elements are quadratic; groups of volume elements (3) hold indices of
+ * elements instead. A facet that a file repeats is kept once. */
 typedef struct fe_group {
     char *name; /* as in the file; "dim:number" where the file gives no name */
     int dim, number;
     int n_facet; /* facets, or elements where dim is 3 */
-    int *facet;  /* [n_facet][4] nodes, -1 where a facet has fewer; dim 3: [n_facet] elements */
+    int *facet;  /* [n_facet][fe_facet_width(kind)] nodes, -1 behind the last; dim 3: [n_facet] elements */
 } fe_group;
 
 typedef struct fe_mesh {
     char *path; /* file it came from, for messages */
-    int kind;   /* FE_TET4 or FE_HEX8 */
+    int kind;   /* FE_TET4, FE_HEX8, FE_TET10 or FE_HEX27 */
     int n_node, n_elem;
     double *x;         /* [n_node][3] */
     int64_t *node_tag; /* [n_node] */
@@ -63,16 +65,31 @@ int fe_element_orientation(const fe_mesh *mesh, int e, int *point, double *jacob
  * where two elements then lie on the same side of a common face: the mesh is folded. */
 fe_status fe_mesh_turn(fe_mesh *mesh, int *n_turned);
 
-/* Nodes of face f of element e, counterclockwise seen from outside of an element with positive Jacobians, -1
- * behind three. Returns their number. */
-int fe_element_face(const fe_mesh *mesh, int e, int f, int node[4]);
-FE_BOTH int fe_faces(int kind) { return fe_corners(kind) == 4 ? 4 : 6; }
+/* Nodes of face f of element e as a facet: vertices, counterclockwise seen from outside of an element with
+ * positive Jacobians, then the middles of its sides in the same order and of the face; -1 behind the last, up
+ * to fe_facet_width. Returns their number. */
+enum { FE_MOST_FACE = 9 };
+int fe_element_face(const fe_mesh *mesh, int e, int f, int node[FE_MOST_FACE]);
+FE_BOTH int fe_faces(int kind) { return fe_is_tet(kind) ? 4 : 6; }
+/* Nodes that a facet of a mesh of this kind has room for, those that it has, and its vertices. */
+FE_BOTH int fe_facet_width(int kind) { return kind == FE_TET10 ? 6 : kind == FE_HEX27 ? 9 : 4; }
+FE_BOTH int fe_facet_nodes(int kind, const int *facet)
+{
+    int n = 0;
+    while (n < fe_facet_width(kind) && facet[n] >= 0) ++n;
+    return n;
+}
+FE_BOTH int fe_facet_vertices(int kind, const int *facet)
+{
+    const int n = fe_facet_nodes(kind, facet);
+    return !fe_is_quadratic(kind) || n < 3 ? n : n == 3 ? 2 : n == 6 ? 3 : 4;
+}
 
 /* A hash of all of it: nodes, elements, tags, groups and their names. */
 uint64_t fe_mesh_hash(const fe_mesh *mesh);
 
-/* A group of n_facet facets, or elements, that the caller fills in. */
-fe_status fe_group_open(fe_group *group, const char *name, int dim, int number, size_t n_facet);
+/* A group of n_facet facets, or elements, of a mesh of a kind, that the caller fills in. */
+fe_status fe_group_open(fe_group *group, const char *name, int kind, int dim, int number, size_t n_facet);
 
 /* Group by exact name, any dimension; where a name exists in several dimensions the highest below 3 wins.
  * NULL where there is none. */
@@ -151,9 +168,15 @@ fe_status fe_mesh_order_pieces(const fe_mesh *mesh, int *elem_order, int *node_o
 enum { FE_MOST_VALENCE = 38 };
 fe_status fe_mesh_refine(fe_mesh *mesh, uint64_t seed);
 
-/* Quality over all elements. Jacobians are taken at the corners (Hex8) or the centre (Tet4); `scaled` is the
- * Jacobian over the product of its three edge lengths (1 for a cube; √2 × that for Tet4, 1 for a regular
- * one). Aspect ratio is longest over shortest edge. Bandwidth is the largest |i − j| over nodes that share
+/* Makes Tet10 of Tet4, Hex27 of Hex8, in place: new nodes in the middle of edges, of faces and of elements,
+ * numbered behind the others in the order in which elements meet them. Facets of groups get theirs; sides
+ * stay straight. Closes the mesh on failure. */
+fe_status fe_mesh_elevate(fe_mesh *mesh);
+
+/* Quality over all elements. Jacobians are taken at the centre (Tet4) or at all nodes (others); `scaled` is
+ * the Jacobian at a vertex over the product of the lengths of its three edges, of their tangents where they
+ * are curved (1 for a cube; √2 × that for tetrahedra, 1 for a regular one). Aspect ratio is longest over
+ * shortest edge, from vertex to vertex. Bandwidth is the largest |i − j| over nodes that share
  * an element. */
 typedef struct fe_quality {
     double volume, min_jacobian, max_jacobian, min_scaled, max_aspect;
@@ -163,9 +186,11 @@ typedef struct fe_quality {
 } fe_quality;
 fe_status fe_mesh_quality(const fe_mesh *mesh, fe_quality *quality);
 
-/* A box [0,length]³ of cells[i] cells along each axis, Hex8 or Tet4 (six tetrahedra per cell, sharing its
+/* A box [0,length]³ of cells[i] cells along each axis, hexahedra or tetrahedra (six per cell, sharing its
  * main diagonal), nodes lexicographic with x fastest. `distort` moves each interior node at random by up to
- * that share of the cell size (0.2 keeps every Jacobian positive; values that would not are refused).
+ * that share of the distance between nodes, which is the cell size, or half of it where elements are
+ * quadratic: these then have curved sides (0.2 keeps every Jacobian positive; values that would not are
+ * refused).
  * Boundary groups x0 x1 y0 y1 z0 z1, volume group "body". */
 typedef struct fe_box {
     int kind;
@@ -187,7 +212,8 @@ fe_status fe_mesh_box_piece(const fe_box *box, const int first[3], const int las
  * then each Tet4 becomes eight (fe_mesh_refine with random diagonals). A node inside has 12 to about 40
  * elements, 24 in the mean; on the surface down to 3. Hex8: a grid of cells, of which a random fifth holds a
  * smaller hexahedron, joined to its sides by six others; then each Hex8 becomes eight. A node inside has 4 to
- * 12 elements; on the surface down to 1.
+ * 12 elements; on the surface down to 1. Quadratic elements have the nodes of the refinement as their middle
+ * nodes instead: as many nodes, an eighth of the elements, straight sides.
  *
  * Nodes and elements are numbered as a generator leaves them, not by coordinates: bricks of 4 × 4 × 4 cells
  * come in random order, the nodes of the grid come before those of the refinement. Same groups as a box. Same

@@ -2,6 +2,7 @@
 #include "common/mesh/jacobian.h"
 #include "common/mesh/lookup.h"
 #include "common/mesh/mesh.h"
+#include "common/mesh/quadratic.h"
 
 #include <stdlib.h>
 
@@ -42,12 +43,16 @@ static fe_status check_corners(const fe_mesh *mesh, int e)
 
 static double jacobian_at(int kind, const double (*x)[3], int q)
 {
+    if (fe_is_quadratic(kind)) {
+        const fe_quadratic *t = fe_quadratic_of(kind);
+        return fe_quadratic_jacobian(t->n_node, x, t->at_point[q]);
+    }
     return kind == FE_TET4 ? fe_tet4_jacobian(x) : fe_hex8_point(x, q, GAUSS);
 }
 
 int fe_element_orientation(const fe_mesh *mesh, int e, int *point, double *jacobian)
 {
-    double x[8][3];
+    double x[FE_MOST_CORNERS][3];
     int n_positive = 0, n_negative = 0;
     const int n_point = fe_points(mesh->kind);
     corners_of(mesh, mesh->conn + (size_t)e * fe_corners(mesh->kind), x);
@@ -63,11 +68,21 @@ int fe_element_orientation(const fe_mesh *mesh, int e, int *point, double *jacob
     return n_positive == n_point ? 1 : n_negative == n_point ? -1 : 0;
 }
 
+/* Whether the linear element of the vertices of a quadratic one has positive Jacobians. */
+static int has_good_vertices(const fe_mesh *mesh, int e)
+{
+    const int kind = fe_linear_kind(mesh->kind), *corner = mesh->conn + (size_t)e * fe_corners(mesh->kind);
+    const fe_mesh vertices = {.kind = kind, .x = mesh->x, .conn = (int *)corner};
+    int point;
+    double jacobian;
+    return fe_element_orientation(&vertices, 0, &point, &jacobian) == 1;
+}
+
 static fe_status check_jacobians(const fe_mesh *mesh)
 {
-    int first = mesh->n_elem, n_bad = 0, n_inside_out = 0, point = 0;
+    int first = mesh->n_elem, n_bad = 0, n_inside_out = 0, n_bent = 0, point = 0;
     double jacobian = 0;
-#pragma omp parallel for reduction(min : first) reduction(+ : n_bad, n_inside_out)
+#pragma omp parallel for reduction(min : first) reduction(+ : n_bad, n_inside_out, n_bent)
     for (int e = 0; e < mesh->n_elem; ++e) {
         int q;
         double j;
@@ -76,6 +91,7 @@ static fe_status check_jacobians(const fe_mesh *mesh)
         if (e < first) first = e;
         ++n_bad;
         n_inside_out += orientation == -1;
+        n_bent += orientation == 0 && fe_is_quadratic(mesh->kind) && has_good_vertices(mesh, e);
     }
     if (!n_bad) return FE_OK;
     fe_element_orientation(mesh, first, &point, &jacobian);
@@ -87,6 +103,8 @@ static fe_status check_jacobians(const fe_mesh *mesh)
                                        "NEW.msh renumbers their corners"
         : n_inside_out == n_bad      ? "; if only their corners are numbered the other way round, "
                                        "meshgen turn OLD.msh -o NEW.msh mends them"
+        : n_bent == n_bad            ? ": their middle nodes lie too far from the middle of their sides; a "
+                                       "finer mesh, or gmsh's Mesh.HighOrderOptimize = 2, mends them"
                                      : " or flat");
 }
 
@@ -126,24 +144,45 @@ static double distance(const double a[3], const double b[3])
     return sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
 }
 
-/* Jacobians, scaled Jacobians and edges seen from each corner. */
+/* The edge from vertex a to b, or its tangent at a where the element is quadratic: the derivative along a
+ * reference edge of length 1. */
+static void edge_of(int kind, const double (*x)[3], int a, int b, double edge[3])
+{
+    const int middle = fe_is_quadratic(kind) ? fe_edge_node(kind, a, b) : -1;
+    for (int i = 0; i < 3; ++i)
+        edge[i] = middle < 0 ? x[b][i] - x[a][i] : 4 * x[middle][i] - 3 * x[a][i] - x[b][i];
+}
+
+static double jacobian_at_node(int kind, const double (*x)[3], int a)
+{
+    if (kind == FE_TET4) return fe_tet4_jacobian(x);
+    if (kind == FE_HEX8) return fe_hex8_point(x, a, 1.0);
+    const fe_quadratic *t = fe_quadratic_of(kind);
+    return fe_quadratic_jacobian(t->n_node, x, t->at_node[a]);
+}
+
+/* Jacobians, scaled Jacobians and edges seen from each vertex; Jacobians at the other nodes. */
 static void add_shape(fe_quality *q, int kind, const double (*x)[3])
 {
+    static const double origin[3];
+    const int is_tet = fe_is_tet(kind);
     double shortest = INFINITY, longest = 0;
     for (int a = 0; a < fe_corners(kind); ++a) {
-        const signed char *neighbour = kind == FE_TET4 ? tet_neighbour[a] : hex_neighbour[a];
+        const double jacobian = jacobian_at_node(kind, x, a);
+        q->min_jacobian = fmin(q->min_jacobian, jacobian);
+        q->max_jacobian = fmax(q->max_jacobian, jacobian);
+        if (a >= fe_vertices(kind)) continue;
+        const signed char *neighbour = is_tet ? tet_neighbour[a] : hex_neighbour[a];
         double edges = 1;
         for (int k = 0; k < 3; ++k) {
             const double length = distance(x[a], x[neighbour[k]]);
+            double edge[3];
+            edge_of(kind, x, a, neighbour[k], edge);
             shortest = fmin(shortest, length);
             longest = fmax(longest, length);
-            edges *= length;
+            edges *= fe_is_quadratic(kind) ? distance(edge, origin) : length;
         }
-        const double jacobian = kind == FE_TET4 ? fe_tet4_jacobian(x) : fe_hex8_point(x, a, 1.0);
-        const double scaled = jacobian * (kind == FE_TET4 ? M_SQRT2 : 8.0) / edges;
-        q->min_jacobian = fmin(q->min_jacobian, jacobian);
-        q->max_jacobian = fmax(q->max_jacobian, jacobian);
-        q->min_scaled = fmin(q->min_scaled, scaled);
+        q->min_scaled = fmin(q->min_scaled, jacobian * (is_tet ? M_SQRT2 : 8.0) / edges);
     }
     q->max_aspect = fmax(q->max_aspect, longest / shortest);
 }
@@ -152,7 +191,13 @@ static double volume_of(int kind, const double (*x)[3])
 {
     if (kind == FE_TET4) return fe_tet4_jacobian(x) / 6;
     double volume = 0;
-    for (int q = 0; q < 8; ++q) volume += fe_hex8_point(x, q, GAUSS);
+    if (kind == FE_HEX8) {
+        for (int q = 0; q < 8; ++q) volume += fe_hex8_point(x, q, GAUSS);
+        return volume;
+    }
+    const fe_quadratic *t = fe_quadratic_of(kind);
+    for (int q = 0; q < t->n_volume; ++q)
+        volume += t->weight[q] * fe_quadratic_jacobian(t->n_node, x, t->in_volume[q]);
     return volume;
 }
 
@@ -164,7 +209,7 @@ fe_status fe_mesh_quality(const fe_mesh *mesh, fe_quality *quality)
     FE_ALLOCATE(valence, mesh->n_node, "valence of nodes");
     for (int e = 0; e < mesh->n_elem; ++e) {
         const int *corner = mesh->conn + (size_t)e * nc;
-        double x[8][3];
+        double x[FE_MOST_CORNERS][3];
         corners_of(mesh, corner, x);
         add_shape(&q, mesh->kind, x);
         q.volume += volume_of(mesh->kind, x);

@@ -1,66 +1,9 @@
 /* Uniform refinement: each Tet4 or Hex8 becomes eight. */
-#include "common/mesh/mesh.h"
+#include "common/mesh/middles.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* New nodes lie in the middle of an edge, a face or a Hex8 and are known by the nodes of it, their parents,
- * in ascending order, -1 behind the last. Those whose lowest parent is the same node form a chain. */
-typedef struct middles {
-    int n_old, n, capacity;
-    int *first;       /* [n_old] first of the chain, -1: empty */
-    int *next;        /* [capacity] */
-    int (*parent)[8]; /* [capacity] */
-} middles;
-
-static fe_status grow(middles *m)
-{
-    const size_t capacity = m->capacity ? 2 * (size_t)m->capacity : 1024;
-    if (capacity > INT_MAX) return fe_fail(FE_OUT_OF_MEMORY, "refinement: too many new nodes");
-    int *next = realloc(m->next, capacity * sizeof *next);
-    if (next) m->next = next;
-    int(*parent)[8] = realloc(m->parent, capacity * sizeof *parent);
-    if (parent) m->parent = parent;
-    if (!next || !parent)
-        return fe_fail(FE_OUT_OF_MEMORY, "no memory for refinement: %zu new nodes", capacity);
-    m->capacity = (int)capacity;
-    return FE_OK;
-}
-
-/* The nodes in ascending order, as a list of parents. */
-static void sort_parents(int n, const int *node, int parent[8])
-{
-    for (int i = 0; i < 8; ++i) parent[i] = -1;
-    for (int i = 0; i < n; ++i) {
-        int k = i;
-        for (; k > 0 && parent[k - 1] > node[i]; --k) parent[k] = parent[k - 1];
-        parent[k] = node[i];
-    }
-}
-
-/* Number of the node in the middle of n nodes, -1 where there is none. */
-static int find_middle(const middles *m, const int parent[8])
-{
-    for (int k = m->first[parent[0]]; k >= 0; k = m->next[k])
-        if (!memcmp(m->parent[k], parent, sizeof *m->parent)) return m->n_old + k;
-    return -1;
-}
-
-/* The same; the node is made where it is not there yet. */
-static fe_status make_middle(middles *m, int n, const int *node, int *number)
-{
-    int parent[8];
-    sort_parents(n, node, parent);
-    *number = find_middle(m, parent);
-    if (*number >= 0) return FE_OK;
-    if (m->n == m->capacity) FE_TRY(grow(m));
-    memcpy(m->parent[m->n], parent, sizeof parent);
-    m->next[m->n] = m->first[parent[0]];
-    m->first[parent[0]] = m->n;
-    *number = m->n_old + m->n++;
-    return FE_OK;
-}
 
 /* --- Tet4 ------------------------------------------------------------------------------------------------
  */
@@ -107,11 +50,11 @@ static int random_diagonal(uint64_t random, int *valence, const int *node)
     return best;
 }
 
-static fe_status tet_nodes(const fe_mesh *mesh, middles *m, int e, int node[10])
+static fe_status tet_nodes(const fe_mesh *mesh, fe_middles *m, int e, int node[10])
 {
     memcpy(node, mesh->conn + 4 * (size_t)e, 4 * sizeof *node);
     for (int k = 0; k < 6; ++k)
-        FE_TRY(make_middle(m, 2, (const int[]){node[tet_edge[k][0]], node[tet_edge[k][1]]}, &node[4 + k]));
+        FE_TRY(fe_middle_make(m, 2, (const int[]){node[tet_edge[k][0]], node[tet_edge[k][1]]}, &node[4 + k]));
     return FE_OK;
 }
 
@@ -133,7 +76,7 @@ static void tet_children(const int node[10], int diagonal, int *child)
  * coordinates 0 and 2 leave a choice. */
 static const int hex_corner_at[8] = {0, 1, 3, 2, 4, 5, 7, 6}; /* Gmsh's corner of each binary one */
 
-static fe_status hex_nodes(const fe_mesh *mesh, middles *m, int e, int node[27])
+static fe_status hex_nodes(const fe_mesh *mesh, fe_middles *m, int e, int node[27])
 {
     const int *corner = mesh->conn + 8 * (size_t)e;
     for (int g = 0; g < 27; ++g) {
@@ -145,7 +88,7 @@ static fe_status hex_nodes(const fe_mesh *mesh, middles *m, int e, int node[27])
             if (meets) own[n++] = corner[hex_corner_at[b]];
         }
         node[g] = own[0];
-        if (n > 1) FE_TRY(make_middle(m, n, own, &node[g]));
+        if (n > 1) FE_TRY(fe_middle_make(m, n, own, &node[g]));
     }
     return FE_OK;
 }
@@ -164,38 +107,11 @@ static void hex_children(const int node[27], int *child)
  */
 
 /* Own and new nodes of each element: number [n_elem][10 or 27]. */
-static fe_status number_nodes(const fe_mesh *mesh, middles *m, int *number)
+static fe_status number_nodes(const fe_mesh *mesh, fe_middles *m, int *number)
 {
     for (int e = 0; e < mesh->n_elem; ++e)
         FE_TRY(mesh->kind == FE_TET4 ? tet_nodes(mesh, m, e, number + 10 * (size_t)e)
                                      : hex_nodes(mesh, m, e, number + 27 * (size_t)e));
-    return FE_OK;
-}
-
-static fe_status add_nodes(fe_mesh *mesh, const middles *m)
-{
-    const size_t n_old = (size_t)mesh->n_node, n = n_old + (size_t)m->n;
-    double *x = NULL;
-    int64_t *tag = NULL, last = 0;
-    FE_ALLOCATE(x, 3 * n, "coordinates");
-    memcpy(x, mesh->x, 3 * n_old * sizeof *x);
-    free(mesh->x);
-    mesh->x = x;
-    FE_ALLOCATE(tag, n, "node tags");
-    memcpy(tag, mesh->node_tag, n_old * sizeof *tag);
-    free(mesh->node_tag);
-    mesh->node_tag = tag;
-    for (size_t i = 0; i < n_old; ++i)
-        if (tag[i] > last) last = tag[i];
-    for (size_t i = n_old; i < n; ++i) {
-        const int *parent = m->parent[i - n_old];
-        int n_parent = 0;
-        while (n_parent < 8 && parent[n_parent] >= 0) ++n_parent;
-        for (int p = 0; p < n_parent; ++p)
-            for (int c = 0; c < 3; ++c) x[3 * i + c] += x[3 * (size_t)parent[p] + c] / n_parent;
-        tag[i] = last + 1 + (int64_t)(i - n_old);
-    }
-    mesh->n_node = (int)n;
     return FE_OK;
 }
 
@@ -234,7 +150,8 @@ static fe_status add_elements(fe_mesh *mesh, uint64_t seed, const int *number)
 }
 
 /* Facets: a point stays, a line becomes two, a triangle or a quadrangle four. */
-static fe_status refine_facet(const fe_mesh *mesh, const middles *m, const fe_group *group, int f, int *out)
+static fe_status refine_facet(const fe_mesh *mesh, const fe_middles *m, const fe_group *group, int f,
+                              int *out)
 {
     const int *old = group->facet + 4 * (size_t)f;
     int n = 0, middle[5], parent[8];
@@ -242,10 +159,10 @@ static fe_status refine_facet(const fe_mesh *mesh, const middles *m, const fe_gr
     for (int i = 0; i < 5; ++i) middle[i] = 0;
     for (int i = 0; i < (n > 2 ? n : n - 1) + (n == 4); ++i) {
         if (i < n)
-            sort_parents(2, (const int[]){old[i], old[(i + 1) % n]}, parent);
+            fe_middle_parents(2, (const int[]){old[i], old[(i + 1) % n]}, parent);
         else
-            sort_parents(4, old, parent);
-        middle[i] = find_middle(m, parent);
+            fe_middle_parents(4, old, parent);
+        middle[i] = fe_middle_find(m, parent);
         if (middle[i] < 0)
             return fe_fail(FE_BAD_INPUT, "%s: group \"%s\": facet %d is no side of an element", mesh->path,
                            group->name, f + 1);
@@ -261,7 +178,7 @@ static fe_status refine_facet(const fe_mesh *mesh, const middles *m, const fe_gr
     return FE_OK;
 }
 
-static fe_status refine_group(const fe_mesh *mesh, const middles *m, fe_group *group)
+static fe_status refine_group(const fe_mesh *mesh, const fe_middles *m, fe_group *group)
 {
     const size_t most = (size_t)group->n_facet * (group->dim == 3 ? 8 : 1 << group->dim);
     int *facet = NULL;
@@ -283,26 +200,30 @@ static fe_status refine_group(const fe_mesh *mesh, const middles *m, fe_group *g
     return FE_OK;
 }
 
-static fe_status refine(fe_mesh *mesh, uint64_t seed, middles *m, int **number)
+static fe_status refine(fe_mesh *mesh, uint64_t seed, fe_middles *m, int **number)
 {
-    FE_ALLOCATE(m->first, mesh->n_node, "refinement");
-    for (int i = 0; i < mesh->n_node; ++i) m->first[i] = -1;
+    FE_TRY(fe_middles_open(m, mesh->n_node));
     FE_ALLOCATE(*number, (size_t)mesh->n_elem * (mesh->kind == FE_TET4 ? 10 : 27), "refinement");
     FE_TRY(number_nodes(mesh, m, *number));
     for (int g = 0; g < mesh->n_group; ++g) FE_TRY(refine_group(mesh, m, &mesh->group[g]));
-    FE_TRY(add_nodes(mesh, m));
+    FE_TRY(fe_middle_nodes(mesh, m));
     return add_elements(mesh, seed, *number);
 }
 
 fe_status fe_mesh_refine(fe_mesh *mesh, uint64_t seed)
 {
-    middles m = {.n_old = mesh->n_node};
+    fe_middles m = {0};
     int *number = NULL;
+    if (fe_is_quadratic(mesh->kind))
+        return fe_fail(FE_BAD_INPUT,
+                       "%s: %s elements are not refined: refine the linear mesh, then meshgen quadratic",
+                       mesh->path, fe_kind_name(mesh->kind));
     if (mesh->n_elem > INT_MAX / 8 || mesh->n_node > INT_MAX / 16)
         return fe_fail(FE_BAD_INPUT, "%s: %d elements are too many to make eight of each", mesh->path,
                        mesh->n_elem);
     const fe_status status = refine(mesh, seed, &m, &number);
-    free(m.first), free(m.next), free(m.parent), free(number);
+    fe_middles_close(&m);
+    free(number);
     mesh->in_pieces = 0;
     if (status != FE_OK) fe_mesh_close(mesh);
     return status;

@@ -47,7 +47,8 @@ static fe_status renumber_nodes(fe_mesh *mesh, const int *node_order)
     for (size_t k = 0; k < n_corner; ++k) mesh->conn[k] = number[mesh->conn[k]];
     for (int g = 0; g < mesh->n_group; ++g) {
         int *facet = mesh->group[g].facet;
-        for (size_t k = 0; mesh->group[g].dim < 3 && k < 4 * (size_t)mesh->group[g].n_facet; ++k)
+        const size_t n = (size_t)fe_facet_width(mesh->kind) * (size_t)mesh->group[g].n_facet;
+        for (size_t k = 0; mesh->group[g].dim < 3 && k < n; ++k)
             if (facet[k] >= 0) facet[k] = number[facet[k]];
     }
     free(number);

@@ -2,6 +2,7 @@
  * program that does not mind. */
 #include "common/mesh/lookup.h"
 #include "common/mesh/mesh.h"
+#include "common/mesh/quadratic.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -11,22 +12,35 @@ static const signed char tet4_face[4][4] = {{0, 2, 1, -1}, {0, 1, 3, -1}, {1, 2,
 static const signed char hex8_face[6][4] = {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4},
                                             {2, 3, 7, 6}, {0, 4, 7, 3}, {1, 2, 6, 5}};
 
-int fe_element_face(const fe_mesh *mesh, int e, int f, int node[4])
+/* Of Hex27, the node in the middle of each of these faces. */
+static const signed char hex27_middle[6] = {20, 25, 21, 24, 22, 23};
+
+int fe_element_face(const fe_mesh *mesh, int e, int f, int node[FE_MOST_FACE])
 {
-    const int n_corner = fe_corners(mesh->kind);
-    const signed char *corner = n_corner == 4 ? tet4_face[f] : hex8_face[f];
-    for (int a = 0; a < 4; ++a) node[a] = corner[a] < 0 ? -1 : mesh->conn[(size_t)e * n_corner + corner[a]];
-    return n_corner == 4 ? 3 : 4;
+    const int kind = mesh->kind, n_vertex = fe_is_tet(kind) ? 3 : 4, width = fe_facet_width(kind);
+    const int *corner = mesh->conn + (size_t)e * fe_corners(kind);
+    const signed char *vertex = n_vertex == 3 ? tet4_face[f] : hex8_face[f];
+    int n = 0;
+    for (int a = 0; a < n_vertex; ++a) node[n++] = corner[vertex[a]];
+    for (int a = 0; fe_is_quadratic(kind) && a < n_vertex; ++a)
+        node[n++] = corner[fe_edge_node(kind, vertex[a], vertex[(a + 1) % n_vertex])];
+    if (kind == FE_HEX27) node[n++] = corner[hex27_middle[f]];
+    for (int a = n; a < width; ++a) node[a] = -1;
+    return n;
 }
 
-/* Exchanges two corners of a Tet4, bottom and top of a Hex8. */
+/* Exchanges two corners of a tetrahedron, bottom and top of a hexahedron. */
 static void turn(int kind, int *corner)
 {
-    const int n = fe_corners(kind), a = n == 4 ? 2 : 0, distance = n == 4 ? 1 : 4;
-    for (int k = a; k < a + distance; ++k) {
-        const int old = corner[k];
-        corner[k] = corner[k + distance];
-        corner[k + distance] = old;
+    static const signed char tet[3][2] = {{2, 3}, {5, 9}, {6, 7}},
+                             hex[9][2] = {{0, 4},  {1, 5},   {2, 6},   {3, 7},  {8, 16},
+                                          {9, 17}, {11, 18}, {13, 19}, {20, 25}};
+    const int n = kind == FE_TET10 ? 3 : fe_is_tet(kind) ? 1 : kind == FE_HEX27 ? 9 : 4;
+    for (int k = 0; k < n; ++k) {
+        const signed char *pair = fe_is_tet(kind) ? tet[k] : hex[k];
+        const int old = corner[pair[0]];
+        corner[pair[0]] = corner[pair[1]];
+        corner[pair[1]] = old;
     }
 }
 
@@ -40,9 +54,9 @@ static int same_order(const int *p, const int *q, int n)
 
 static fe_status check_sides(const fe_mesh *mesh, const int *face, const int *first, int n_row)
 {
-    const int n_face = fe_faces(mesh->kind), n = n_face == 4 ? 3 : 4;
+    const int n_face = fe_faces(mesh->kind), n = n_face == 4 ? 3 : 4, width = fe_facet_width(mesh->kind);
     for (int r = 0; r < n_row; ++r)
-        if (first[r] < r && same_order(face + 4 * (size_t)first[r], face + 4 * (size_t)r, n))
+        if (first[r] < r && same_order(face + width * (size_t)first[r], face + width * (size_t)r, n))
             return fe_fail(FE_BAD_INPUT,
                            "%s: elements %lld and %lld lie on the same side of a common face, however their "
                            "corners are numbered: the mesh is folded",
@@ -53,17 +67,17 @@ static fe_status check_sides(const fe_mesh *mesh, const int *face, const int *fi
 
 static fe_status check_folds(const fe_mesh *mesh)
 {
-    const int n_face = fe_faces(mesh->kind);
+    const int n_face = fe_faces(mesh->kind), width = fe_facet_width(mesh->kind);
     if (mesh->n_elem > INT_MAX / n_face)
         return fe_fail(FE_BAD_INPUT, "%s: faces of %d elements are more than an index of 32 bits holds",
                        mesh->path ? mesh->path : "mesh", mesh->n_elem);
     const int n_row = mesh->n_elem * n_face;
     int *face = NULL, *first = NULL;
-    FE_ALLOCATE(face, 4 * (size_t)n_row, "faces");
+    FE_ALLOCATE(face, (size_t)width * (size_t)n_row, "faces");
     fe_status status = fe_allocate((size_t)n_row, sizeof *first, "faces", (void **)&first);
     for (int r = 0; status == FE_OK && r < n_row; ++r)
-        fe_element_face(mesh, r / n_face, r % n_face, face + 4 * (size_t)r);
-    if (status == FE_OK) status = fe_first_rows(face, 4, n_row, first);
+        fe_element_face(mesh, r / n_face, r % n_face, face + (size_t)width * (size_t)r);
+    if (status == FE_OK) status = fe_first_rows(face, width, n_row, first);
     if (status == FE_OK) status = check_sides(mesh, face, first, n_row);
     free(face);
     free(first);

@@ -220,8 +220,8 @@ FE_BODY void fe_add_product(const fe_real stress[6], const fe_real g[3], fe_real
     y[2] += stress[5] * g[0] + stress[4] * g[1] + stress[2] * g[2];
 }
 
-/* The same of the corner that a gather by node looks at: corner 0 of linear elements, which are turned so, and
- * one in each lane of quadratic ones. */
+/* The same of the corner that a gather by node looks at: corner 0 of linear elements, which are turned so,
+ * and one in each lane of quadratic ones. */
 FE_BODY void fe_own_gradient(int kind, fe_real A[3][3], fe_index corner, int q, fe_real g[3])
 {
     if (!fe_is_quadratic(kind)) {
@@ -230,8 +230,7 @@ FE_BODY void fe_own_gradient(int kind, fe_real A[3][3], fe_index corner, int q, 
     }
     fe_real shape[3];
     fe_quadratic_gradients(kind, corner, q, shape);
-    FE_UNROLL_FOR (int i = 0; i < 3; i++)
-        g[i] = A[i][0] * shape[0] + A[i][1] * shape[1] + A[i][2] * shape[2];
+    FE_UNROLL_FOR (int i = 0; i < 3; i++) g[i] = A[i][0] * shape[0] + A[i][1] * shape[1] + A[i][2] * shape[2];
 }
 
 /* The force on that corner alone. */
@@ -266,7 +265,8 @@ FE_BODY fe_real fe_point_strain(int kind, int q, fe_real J[3][3], fe_real G[3][3
 }
 
 /* fe_element_material of kinds with many points, whose states are not kept until the flags are known: what is
- * stored begins with the first point that yields, and the points before it, which are elastic, follow then. */
+ * stored begins with the first point that yields, and the points before it, which are elastic, follow then.
+ */
 FE_BODY fe_index fe_points_material(int kind, int hardening, fe_linearization mode, const fe_view *m,
                                     const fe_constants *material, fe_element e, fe_mask active,
                                     fe_real x[][3], fe_real u[][3])

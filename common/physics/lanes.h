@@ -85,6 +85,169 @@ FE_BODY fe_index fe_team_element(int team, int first, int last)
 
 #endif
 
+/* --- a Tet10 on four lanes ---------------------------------------------------------------------------- */
+
+/* Lane v, which has turn v, computes point v. It holds vertex v and the three edges there, whose middles are
+ * all corners of which the point needs more than the values of the vertices (quadratic.h); and these are one
+ * exchange away. Corner b of a lane: 0 is the vertex, others the middle between vertices v and v ^ b. Two
+ * lanes hold each edge, and the lower one adds the force. Turned reference coordinates have vertex v as their
+ * origin, so constants are the same in all lanes. */
+enum { FE_TET10_TEAM = 4 };
+
+#ifdef __CUDACC__
+FE_BODY fe_index fe_tet10_held(int b, fe_index turn) { return fe_tet10_between(turn, turn ^ b); }
+FE_BODY fe_real fe_tet10_exchange(fe_real a, int b) { return fe_exchange(a, b); }
+#else
+FE_BODY fe_index fe_tet10_held(int b, fe_index turn)
+{
+    fe_index corner;
+    for (int l = 0; l < FE_LANES; l++) corner.lane[l] = fe_tet10_between(turn.lane[l], turn.lane[l] ^ b);
+    return corner;
+}
+FE_BODY fe_real fe_tet10_exchange(fe_real a, int b)
+{
+    if (b & 1) a = fe_exchange(a, 1);
+    return b & 2 ? fe_exchange(a, 2) : a;
+}
+#endif
+/* Whether the lane of a vertex adds the force on its corner b. */
+FE_BODY int fe_tet10_adds(int vertex, int b) { return vertex <= (vertex ^ b); }
+
+FE_BODY void fe_tet10_team_gradient(fe_real f[][3], fe_real G[3][3])
+{
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+        const fe_real own =
+            (4.0f * FE_TET10_FAR) * (f[1][c] + f[2][c] + f[3][c]) + (4.0f * FE_TET10_FAR - 1.0f) * f[0][c];
+        const fe_real origin = own + FE_TET10_STEP * f[0][c];
+        FE_UNROLL_FOR (int j = 0; j < 3; j++)
+            G[c][j] = (fe_tet10_exchange(own, j + 1) + FE_TET10_STEP * f[j + 1][c]) - origin;
+    }
+}
+
+/* The transpose: forces on the lane's corners, those on edges in both lanes. */
+FE_BODY void fe_tet10_team_scatter(fe_real P[3][3], fe_real y[][3])
+{
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+        const fe_real value[4] = {-(P[c][0] + P[c][1] + P[c][2]), P[c][0], P[c][1], P[c][2]};
+        fe_real sum = value[0];
+        FE_UNROLL_FOR (int b = 1; b < 4; b++) sum += fe_tet10_exchange(value[b], b);
+        y[0][c] = (4.0f * FE_TET10_FAR - 1.0f) * sum + FE_TET10_STEP * value[0];
+        FE_UNROLL_FOR (int b = 1; b < 4; b++) {
+            const fe_real part = (4.0f * FE_TET10_FAR) * sum + FE_TET10_STEP * value[b];
+            y[b][c] = part + fe_tet10_exchange(part, b);
+        }
+    }
+}
+
+/* Forces on the lane's four corners, from x and u there. */
+FE_BODY void fe_tet10_team_forces(int op, const fe_view *m, fe_element e, fe_real x[][3], fe_real u[][3],
+                                  fe_real y[][3])
+{
+    fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
+    fe_tet10_team_gradient(x, J);
+    fe_tet10_team_gradient(u, G);
+    fe_point_stress(FE_TET10, op, fe_weight(FE_TET10), m, e, 0, J, G, A, stress);
+    fe_point_force_start(P);
+    fe_point_force(stress, A, P);
+    fe_tet10_team_scatter(P, y);
+}
+
+/* The team's element of [first, last), and the nodes of the lane's corners. */
+FE_BODY fe_element fe_tet10_team_open(const fe_view *m, int first, int last, fe_index node[])
+{
+    const fe_element e =
+        fe_element_open(m, fe_team_element(FE_TET10_TEAM, first, last), fe_team_turn(FE_TET10_TEAM, 1));
+    FE_UNROLL_FOR (int b = 0; b < 4; b++)
+        node[b] = fe_read_index(m->conn, fe_corner_place(0, fe_tet10_held(b, e.turn), m->ld, e.e), 0);
+    return e;
+}
+
+#ifdef __CUDACC__
+/* --- a Hex27 on a warp -------------------------------------------------------------------------------- */
+
+/* Lane i + 3 j + 9 k holds the corner and computes the point of this number. Derivatives form by exchanges
+ * along the three axes, each among the three lanes of a line, and forces return by the transposed exchanges.
+ * Five lanes of the warp repeat others. */
+enum { FE_HEX27_LANES = 27 };
+FE_BODY int fe_hex27_lane(void) { return fe_lane() % FE_HEX27_LANES; }
+
+/* A lane's place on its line along an axis, and the two lanes further on, in a circle; value[r] and slope[r]
+ * at the lane's own point of the corner that is r places further. */
+typedef struct fe_triple {
+    int lane[3];
+    fe_scalar value[3], slope[3];
+} fe_triple;
+FE_BODY fe_triple fe_triple_open(int own, int stride)
+{
+    fe_triple t;
+    const int place = own / stride % 3;
+    FE_UNROLL_FOR (int r = 0; r < 3; r++) {
+        const int next = place + r < 3 ? place + r : place + r - 3;
+        t.lane[r] = own + (next - place) * stride;
+        t.value[r] = fe_triple_value(next, place), t.slope[r] = fe_triple_slope(next, place);
+    }
+    return t;
+}
+/* Values and derivatives at the lanes' points from the values of their corners. */
+FE_BODY void fe_triple_read(const fe_triple *t, fe_real a, fe_real *value, fe_real *slope)
+{
+    *value = t->value[0] * a, *slope = t->slope[0] * a;
+    FE_UNROLL_FOR (int r = 1; r < 3; r++) {
+        const fe_real other = __shfl_sync(0xffffffffu, a, t->lane[r]);
+        *value += t->value[r] * other, *slope += t->slope[r] * other;
+    }
+}
+/* The transpose: what the points' values and slopes add to the lanes' corners. A lane sends what the corner r
+ * places further gets, and that comes from the lane 3 - r places further. */
+FE_BODY fe_real fe_triple_write(const fe_triple *t, fe_real value, fe_real slope)
+{
+    fe_real sum = t->value[0] * value + t->slope[0] * slope;
+    FE_UNROLL_FOR (int r = 1; r < 3; r++)
+        sum += __shfl_sync(0xffffffffu, t->value[r] * value + t->slope[r] * slope, t->lane[3 - r]);
+    return sum;
+}
+
+FE_BODY void fe_hex27_warp_gradient(const fe_triple t[3], const fe_real f[3], fe_real G[3][3])
+{
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+        fe_real z[2], y[3], unused;
+        fe_triple_read(&t[2], f[c], &z[0], &z[1]);
+        fe_triple_read(&t[1], z[0], &y[0], &y[1]);
+        fe_triple_read(&t[1], z[1], &y[2], &unused);
+        fe_triple_read(&t[0], y[0], &unused, &G[c][0]);
+        fe_triple_read(&t[0], y[1], &G[c][1], &unused);
+        fe_triple_read(&t[0], y[2], &G[c][2], &unused);
+    }
+}
+FE_BODY void fe_hex27_warp_scatter(const fe_triple t[3], fe_real P[3][3], fe_real y[3])
+{
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+        const fe_real none = 0.0f, x = fe_triple_write(&t[0], none, P[c][0]),
+                      along_y = fe_triple_write(&t[0], P[c][1], none),
+                      along_z = fe_triple_write(&t[0], P[c][2], none);
+        y[c] =
+            fe_triple_write(&t[2], fe_triple_write(&t[1], x, along_y), fe_triple_write(&t[1], along_z, none));
+    }
+}
+
+/* The force on the lane's corner, from x and u there. All lanes of the warp take part. */
+FE_BODY void fe_hex27_warp_forces(int op, const fe_view *m, fe_element e, const fe_real x[3],
+                                  const fe_real u[3], fe_real y[3])
+{
+    const int own = fe_hex27_lane();
+    const fe_triple t[3] = {fe_triple_open(own, 1), fe_triple_open(own, 3), fe_triple_open(own, 9)};
+    fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
+    fe_hex27_warp_gradient(t, x, J);
+    fe_hex27_warp_gradient(t, u, G);
+    fe_point_stress(FE_HEX27, op, fe_hex27_weight(own), m, e, own, J, G, A, stress);
+    fe_point_force_start(P);
+    fe_point_force(stress, A, P);
+    fe_hex27_warp_scatter(t, P, y);
+}
+#endif
+
+/* --- powers of two ----------------------------------------------------------------------------------- */
+
 /* The team's element of [first, last), turned, and the nodes of the lane's corners. */
 FE_BODY fe_element fe_team_open(int kind, int team, const fe_view *m, int first, int last, fe_index node[])
 {
@@ -148,6 +311,10 @@ FE_BODY void fe_team_forces(int kind, int op, int team, const fe_view *m, fe_ele
                             fe_real u[][3], fe_real y[][3])
 {
     const int n = fe_corners(kind), held = n / team, n_point = fe_points(kind) / team;
+    if (fe_is_quadratic(kind)) { /* of one lane */
+        fe_element_forces(kind, op, m, e, x, u, y);
+        return;
+    }
     fe_team_spread(n, held, x);
     fe_team_spread(n, held, u);
     if (n_point == 0) {

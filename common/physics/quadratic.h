@@ -8,8 +8,8 @@
 
 #include "common/physics/real.h"
 
-/* n, for loops over what a Hex27 has. A device's compiler does not know the number then, so it does not unroll
- * them. */
+/* n, for loops over what a Hex27 has. A device's compiler does not know the number then, so it does not
+ * unroll them. */
 FE_BODY int fe_rolled(int kind, int n)
 {
 #if FE_ON_DEVICE
@@ -22,9 +22,9 @@ FE_BODY int fe_rolled(int kind, int n)
 
 /* --- Tet10 ------------------------------------------------------------------------------------------- */
 
-/* At point q the barycentric coordinate of vertex q is 1/4 + 3 sqrt(5)/20, the others are FE_TET10_FAR. A field
- * is the sum over vertices v of a value times the gradient of their coordinate; that value is
- * 4 FAR (sum of the edges at v) + (4 FAR - 1) f_v, and FE_TET10_STEP × the field between v and q. */
+/* At point q the barycentric coordinate of vertex q is 1/4 + 3 sqrt(5)/20, the others are FE_TET10_FAR. A
+ * field is the sum over vertices v of a value times the gradient of their coordinate; that value is 4 FAR
+ * (sum of the edges at v) + (4 FAR - 1) f_v, and FE_TET10_STEP × the field between v and q. */
 #define FE_TET10_FAR ((fe_scalar)0.13819660112501051518)
 #define FE_TET10_STEP ((fe_scalar)1.78885438199983175713) /* 4 × the difference of both coordinates */
 
@@ -51,8 +51,7 @@ FE_BODY void fe_tet10_vertices(fe_real f[][3], int c, fe_real vertex[4])
 {
     FE_UNROLL_FOR (int v = 0; v < 4; v++) {
         const fe_real edges = f[fe_tet10_between(v, (v + 1) % 4)][c] +
-                              f[fe_tet10_between(v, (v + 2) % 4)][c] +
-                              f[fe_tet10_between(v, (v + 3) % 4)][c];
+                              f[fe_tet10_between(v, (v + 2) % 4)][c] + f[fe_tet10_between(v, (v + 3) % 4)][c];
         vertex[v] = (4.0f * FE_TET10_FAR) * edges + (4.0f * FE_TET10_FAR - 1.0f) * f[v][c];
     }
 }
@@ -63,8 +62,8 @@ FE_BODY void fe_tet10_gradient(fe_real f[][3], int c, const fe_real vertex[4], i
         G[j] = (vertex[j + 1] + FE_TET10_STEP * f[fe_tet10_between(j + 1, q)][c]) - origin;
 }
 
-/* The transpose: a point adds to the values of the vertices, and to the corners at once; at the end the values
- * go to the corners. */
+/* The transpose: a point adds to the values of the vertices, and to the corners at once; at the end the
+ * values go to the corners. */
 FE_BODY void fe_tet10_scatter(const fe_real P[3], int c, int q, fe_real vertex[4], fe_real y[][3])
 {
     const fe_real value[4] = {-(P[0] + P[1] + P[2]), P[0], P[1], P[2]};
@@ -103,9 +102,9 @@ FE_BODY fe_scalar fe_tet10_shape_gradient(int a, int q, int j)
 
 /* --- Hex27 ------------------------------------------------------------------------------------------- */
 
-/* Along an axis with xi = -r, 0, r at the points, r = sqrt(3/5), a field with the values f0, f1, f2 at -1, 0, 1
- * is f1 + xi/2 d + xi²/2 e with d = f2 - f0 and e = f0 - 2 f1 + f2, and its derivative over [0, 1] is
- * d + 2 xi e. */
+/* Along an axis with xi = -r, 0, r at the points, r = sqrt(3/5), a field with the values f0, f1, f2 at -1, 0,
+ * 1 is f1 + xi/2 d + xi²/2 e with d = f2 - f0 and e = f0 - 2 f1 + f2, and its derivative over [0, 1] is d + 2
+ * xi e. */
 #define FE_HEX27_ROOT ((fe_scalar)0.77459666924148337704)
 
 /* Values and derivatives at the three points from the corners; and transposes, which add to the corners. */
@@ -208,8 +207,8 @@ FE_BODY fe_scalar fe_triple_slope(int a, int q) { return fe_triple_table[1][q][a
 #else
 FE_BODY fe_scalar fe_triple_value(int a, int q)
 {
-    const fe_scalar beside = a == q ? (fe_scalar)0.3 + 0.5f * FE_HEX27_ROOT
-                                    : (fe_scalar)0.3 - 0.5f * FE_HEX27_ROOT;
+    const fe_scalar beside =
+        a == q ? (fe_scalar)0.3 + 0.5f * FE_HEX27_ROOT : (fe_scalar)0.3 - 0.5f * FE_HEX27_ROOT;
     return q == 1 ? (a == 1 ? 1.0f : 0.0f) : a == 1 ? (fe_scalar)0.4 : beside;
 }
 FE_BODY fe_scalar fe_triple_slope(int a, int q)
@@ -228,7 +227,10 @@ FE_BODY fe_scalar fe_hex27_shape_gradient(int a, int q, int j)
 }
 
 /* Weight of point q. */
-FE_BODY fe_scalar fe_triple_weight(int q) { return q == 1 ? (fe_scalar)(4.0 / 9.0) : (fe_scalar)(5.0 / 18.0); }
+FE_BODY fe_scalar fe_triple_weight(int q)
+{
+    return q == 1 ? (fe_scalar)(4.0 / 9.0) : (fe_scalar)(5.0 / 18.0);
+}
 FE_BODY fe_scalar fe_hex27_weight(int q)
 {
     return fe_triple_weight(q % 3) * fe_triple_weight(q / 3 % 3) * fe_triple_weight(q / 9);

@@ -1,5 +1,5 @@
-/* Reference gradients of fields at the quadrature points, and their transposes: of Tet4 and Hex8 here, of Tet10
- * and Hex27 in quadratic.h.
+/* Reference gradients of fields at the quadrature points, and their transposes: of Tet4 and Hex8 here, of
+ * Tet10 and Hex27 in quadratic.h.
  *
  * Reference coordinates run over [0, 1], so that derivatives along an edge are plain differences. Hex8
  * corners and points are in binary order; points lie at s = (1 ± 1/sqrt 3) / 2 with weight 1/8. */
@@ -201,8 +201,8 @@ FE_BODY fe_real fe_cofactor(fe_real J[3][3], fe_real A[3][3])
     return J[0][0] * A[0][0] + J[0][1] * A[0][1] + J[0][2] * A[0][2];
 }
 
-/* Points are visited plane by plane: Hex8 has two of four points, Hex27 three of nine, tetrahedra one of one or
- * four. */
+/* Points are visited plane by plane: Hex8 has two of four points, Hex27 three of nine, tetrahedra one of one
+ * or four. */
 FE_BODY int fe_planes(int kind) { return kind == FE_HEX27 ? 3 : fe_is_tet(kind) ? 1 : 2; }
 FE_BODY int fe_plane_points(int kind) { return kind == FE_TET4 ? 1 : kind == FE_HEX27 ? 9 : 4; }
 /* Point p of plane k. */

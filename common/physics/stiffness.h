@@ -43,10 +43,10 @@ FE_BODY void fe_stiffness_add(const fe_stiffness *s, int softened, const fe_real
     }
 }
 
-/* K[b] += what the points of plane k of the elements, whose corners stand at x, add to the blocks of the corner
- * that a gather looks at and corners first + b. */
-FE_BODY void fe_add_stiffness(int kind, const fe_view *m, fe_element e, fe_index corner, int k, fe_real x[][3],
-                              int first, int n, fe_real K[][9])
+/* K[b] += what the points of plane k of the elements, whose corners stand at x, add to the blocks of the
+ * corner that a gather looks at and corners first + b. */
+FE_BODY void fe_add_stiffness(int kind, const fe_view *m, fe_element e, fe_index corner, int k,
+                              fe_real x[][3], int first, int n, fe_real K[][9])
 {
     fe_plane gx[3];
     fe_gradient_plane(kind, x, k, gx);
@@ -65,8 +65,8 @@ FE_BODY void fe_add_stiffness(int kind, const fe_view *m, fe_element e, fe_index
     }
 }
 
-/* g += w |J| grad N of the corner that a gather looks at, of elements whose corners stand at x, over the points.
- * Over all elements of a node it vanishes, unless the node is on the surface. */
+/* g += w |J| grad N of the corner that a gather looks at, of elements whose corners stand at x, over the
+ * points. Over all elements of a node it vanishes, unless the node is on the surface. */
 FE_BODY void fe_add_volume_gradient(int kind, fe_element e, fe_index corner, fe_real x[][3], fe_real g[3])
 {
     FE_UNROLL_LARGE_FOR (int k = 0; k < fe_rolled(kind, fe_planes(kind)); k++) {

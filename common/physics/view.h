@@ -56,8 +56,8 @@ typedef struct fe_state {
 
 /* One rank's share of the mesh and the state, in the memory of its backend. Vectors are [n_local][3], owned
  * nodes first, then ghosts; each is padded by 8 doubles. Hexahedra have their corners in binary order
- * (corner k at (k & 1, k >> 1 & 1, k >> 2 & 1)), so that corner b of an element turned by a is b ^ a; those of
- * Hex27 are in ternary order (corner i + 3 j + 9 k at (i, j, k) / 2). */
+ * (corner k at (k & 1, k >> 1 & 1, k >> 2 & 1)), so that corner b of an element turned by a is b ^ a; those
+ * of Hex27 are in ternary order (corner i + 3 j + 9 k at (i, j, k) / 2). */
 typedef struct fe_view {
     int n_owned, n_local;
     int n_node_interior; /* owned nodes [0, n_node_interior) touch interior elements only */

@@ -31,6 +31,6 @@ fe_status fe_boundary_contact(const fe_case *c, const fe_mesh *mesh, const unsig
 /* A facet's n nodes in the order in which an element behind it sees them from outside, by node→element lists.
  * *elem: that element. Returns how many elements have it as a face. */
 int fe_boundary_orient(const fe_mesh *mesh, const int *first, const int *elem, const int *facet, int n,
-                       int outward[4], int *behind);
+                       int outward[FE_MOST_FACE], int *behind);
 
 #endif

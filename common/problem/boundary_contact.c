@@ -89,7 +89,7 @@ static fe_status add_facets(work *w, const fe_group *group)
 {
     for (int f = 0; f < group->n_facet; f++) {
         const int *facet = group->facet + 4 * (size_t)f, n = facet[3] < 0 ? 3 : 4;
-        int outward[4], behind = -1;
+        int outward[FE_MOST_FACE], behind = -1;
         const int n_owner = fe_boundary_orient(w->mesh, w->first, w->elem, facet, n, outward, &behind);
         if (n_owner != 1)
             return fe_fail(

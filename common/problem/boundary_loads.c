@@ -102,15 +102,15 @@ static int same_nodes(int n, const int *p, const int *q)
 }
 
 int fe_boundary_orient(const fe_mesh *mesh, const int *first, const int *elem, const int *facet, int n,
-                       int outward[4], int *behind)
+                       int outward[FE_MOST_FACE], int *behind)
 {
     const int n_face = fe_faces(mesh->kind);
     int n_owner = 0;
     for (int k = first[facet[0]]; k < first[facet[0] + 1]; k++)
         for (int f = 0; f < n_face; f++) {
-            int node[4];
+            int node[FE_MOST_FACE];
             if (fe_element_face(mesh, elem[k], f, node) != n || !same_nodes(n, facet, node)) continue;
-            memcpy(outward, node, sizeof node);
+            memcpy(outward, node, (size_t)n * sizeof *node);
             *behind = elem[k];
             n_owner++;
         }
@@ -197,7 +197,7 @@ static fe_status apply_faces(work *w, const fe_group *group)
     if (!w->first) FE_TRY(fe_mesh_node_elements(w->mesh, &w->first, &w->elem));
     for (int f = 0; f < group->n_facet; f++) {
         const int *facet = group->facet + 4 * (size_t)f, n = facet[3] < 0 ? 3 : 4;
-        int outward[4];
+        int outward[FE_MOST_FACE];
         int behind = -1;
         const int n_owner = fe_boundary_orient(w->mesh, w->first, w->elem, facet, n, outward, &behind);
         if (n_owner != 1) {

@@ -36,7 +36,8 @@ fe_problem fe_problem_in(const fe_problem *p, int precision)
 static fe_status check_kind(const fe_assembly *a, const fe_problem *p)
 {
     if (!fe_precision_has(a->precision, p->kind))
-        return fe_fail(FE_BAD_INPUT, "%s: there is no %s precision of these elements, only of tet4 and hex8%s",
+        return fe_fail(FE_BAD_INPUT,
+                       "%s: there is no %s precision of these elements, only of tet4 and hex8%s",
                        fe_kind_name(p->kind), fe_precision_name(a->precision),
                        a->precision == FE_SINGLE ? ", tet10 and hex27" : "");
     if (fe_is_quadratic(p->kind) && !a->quadratic)

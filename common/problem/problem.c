@@ -139,7 +139,8 @@ fe_status fe_problem_open_materials(const fe_mesh *mesh, const fe_share *s, int 
     *p = (fe_problem){.kind = kind, .device = d, .in_pieces = s->in_pieces};
     FE_TRY(look_at_materials(materials, p));
     if (p->has_voce && !fe_voce_has(FE_DOUBLE, kind))
-        return fe_fail(FE_BAD_INPUT, "Voce's law of hardening: not of %s, only of tet4, hex8, tet10 and hex27",
+        return fe_fail(FE_BAD_INPUT,
+                       "Voce's law of hardening: not of %s, only of tet4, hex8, tet10 and hex27",
                        fe_kind_name(kind));
     if (materials->n > 1 && !fe_several_has(kind))
         return fe_fail(FE_BAD_INPUT, "several materials: not of %s", fe_kind_name(kind));

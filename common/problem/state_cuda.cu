@@ -97,7 +97,8 @@ FE_BODY void summary_body(int kind, const fe_view *m, int e, const double *displ
     double total[WIDTH] = {0};
     if (e < m->n_elem) {
         fe_index node[FE_MOST_CORNERS];
-        fe_real x[FE_MOST_CORNERS][3], f[FE_MOST_CORNERS][3], sum[FE_N_SUM], largest[FE_N_MAX], fields[FE_N_OUT];
+        fe_real x[FE_MOST_CORNERS][3], f[FE_MOST_CORNERS][3], sum[FE_N_SUM], largest[FE_N_MAX],
+            fields[FE_N_OUT];
         const fe_element element = fe_element_open(m, e, fe_no_turn());
         fe_element_nodes(kind, m, element, node);
         fe_element_read(kind, node, m->x, x);

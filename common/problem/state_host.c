@@ -61,7 +61,8 @@ FE_BODY void summary_body(int kind, const fe_view *m, int first, int n, const do
     double totals[FE_N_SUM + FE_N_MAX] = {0};
     for (int e = first; e < n && e < first + BLOCK; e += FE_LANES) {
         fe_index node[FE_MOST_CORNERS];
-        fe_real x[FE_MOST_CORNERS][3], f[FE_MOST_CORNERS][3], sum[FE_N_SUM], largest[FE_N_MAX], fields[FE_N_OUT];
+        fe_real x[FE_MOST_CORNERS][3], f[FE_MOST_CORNERS][3], sum[FE_N_SUM], largest[FE_N_MAX],
+            fields[FE_N_OUT];
         const fe_element element = fe_element_open(m, fe_lanes_from(e), fe_no_turn());
         fe_element_nodes(kind, m, element, node);
         fe_element_read(kind, node, m->x, x);

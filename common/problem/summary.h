@@ -39,15 +39,22 @@ FE_BODY void fe_put_point(int kind, int ld, fe_element e, int q, int c, fe_real 
 }
 #endif
 
-/* How much point q counts at corner a: the shape function of a Hex8, or the mean over the points of a Tet4, in
- * which all points have one strain. Shape functions of quadratic elements have both signs: Bernstein's polynomials
- * take their places, which are positive and have the sum 1, too. */
+/* How much point q counts at corner a: the shape function of a Hex8, or the mean over the points of a Tet4,
+ * in which all points have one strain. Shape functions of quadratic elements have both signs: Bernstein's
+ * polynomials take their places, which are positive and have the sum 1, too. */
 FE_BOTH double fe_corner_share(int kind, int a, int q)
 {
     double share = 1.0;
     if (kind == FE_TET10) {
-        const int v = a < 4 ? a : a == 4 || a == 7 ? 0 : a == 5 || a == 9 ? 1 : 2,
-                  w = a < 4 ? a : a == 4 ? 1 : a == 5 ? 2 : a == 6 ? 0 : 3;
+        const int v = a < 4              ? a
+                      : a == 4 || a == 7 ? 0
+                      : a == 5 || a == 9 ? 1
+                                         : 2,
+                  w = a < 4    ? a
+                      : a == 4 ? 1
+                      : a == 5 ? 2
+                      : a == 6 ? 0
+                               : 3;
         const double far = (double)FE_TET10_FAR, at_v = v == q ? 1.0 - 3.0 * far : far,
                      at_w = w == q ? 1.0 - 3.0 * far : far;
         return (v == w ? 1.0 : 2.0) * at_v * at_w;

@@ -1,0 +1,41 @@
+/* Nodes and shape functions of Tet10 and Hex27 in Gmsh's order (reference manual, "Node ordering"). */
+#ifndef FE_QUADRATIC_H
+#define FE_QUADRATIC_H
+
+#include "common/base/fe.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The local node in the middle of the edge between vertices p and q, -1 where they have none. */
+int fe_edge_node(int kind, int p, int q);
+
+/* The vertices in whose middle local node a of a straight element lies: a vertex itself, two of an edge, four
+ * of a face, eight. Returns their number. */
+int fe_node_vertices(int kind, int a, int vertex[8]);
+
+/* Reference coordinates of local node a: Tet10 over [0, 1], Hex27 over [-1, 1]. */
+void fe_quadratic_place(int kind, int a, double at[3]);
+
+/* Shape functions [n_node], and their gradients by the reference coordinates. */
+void fe_quadratic_shapes(int kind, const double at[3], double *shape);
+void fe_quadratic_gradients(int kind, const double at[3], double (*gradient)[3]);
+
+/* Gradients where Jacobians are looked at, and exact weights of the volume: Σ weight · Jacobian. Tet10 has
+ * the four points of its rule and, for the volume alone, the five of Keast's rule of degree 3. */
+typedef struct fe_quadratic {
+    int n_node, n_point, n_volume;
+    double at_point[27][27][3]; /* [point][node]: the rule of the kind */
+    double at_node[27][27][3];
+    double in_volume[27][27][3], weight[27];
+} fe_quadratic;
+const fe_quadratic *fe_quadratic_of(int kind);
+
+/* det of dx/dξ, by n_node gradients. */
+double fe_quadratic_jacobian(int n_node, const double (*x)[3], const double (*gradient)[3]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
