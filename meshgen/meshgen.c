@@ -1,6 +1,6 @@
-/* Makes meshes of boxes and unstructured ones, refines, turns, describes them, and prints what partitions
- * cost: `meshgen box ...`, `irregular ...`, `refine ...`, `turn ...`, `info FILE`,
- * `meshgen parts ...`. */
+/* Makes meshes of boxes and unstructured ones, refines, turns, describes them, gives them quadratic elements,
+ * and prints what partitions cost: `meshgen box ...`, `irregular ...`, `refine ...`, `quadratic ...`, `turn
+ * ...`, `info FILE`, `meshgen parts ...`. */
 #include "common/mesh/bodies.h"
 #include "common/mesh/mesh.h"
 #include "common/problem/share.h"
@@ -14,18 +14,21 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: meshgen box --element hex8|tet4 --cells NX,NY,NZ -o FILE.msh [options]\n"
-    "       meshgen irregular --element hex8|tet4 --nodes N -o FILE.msh [options]\n"
+    "usage: meshgen box --element KIND --cells NX,NY,NZ -o FILE.msh [options]\n"
+    "       meshgen irregular --element KIND --nodes N -o FILE.msh [options]\n"
     "       meshgen refine FILE.msh --levels N -o FILE.msh [options]\n"
+    "       meshgen quadratic FILE.msh -o FILE.msh [options]\n"
     "       meshgen turn FILE.msh -o FILE.msh [--binary]\n"
     "       meshgen info FILE.msh\n"
     "       meshgen parts --ranks LIST [--partition METHOD] (FILE.msh | box's options)\n"
     "\n"
     "box: a box with the corner at 0, groups x0 x1 y0 y1 z0 z1 on its sides and \"body\" inside\n"
-    "  -e, --element hex8|tet4   hexahedra, or six tetrahedra per cell (hex8)\n"
+    "  -e, --element KIND        hex8, or tet4: six tetrahedra per cell; quadratic: hex27, tet10 (hex8)\n"
     "  -c, --cells NX,NY,NZ      cells along the axes; one number for a cube\n"
     "  -l, --length LX,LY,LZ     lengths of the sides (1,1,1); one number for a cube\n"
-    "  -d, --distort D           moves inner nodes at random by up to D cells (0)\n"
+    "  -d, --distort D           moves inner nodes at random by up to D cells (0); half cells, and sides "
+    "become\n"
+    "                            curved, where elements are quadratic\n"
     "  -s, --seed N              seed of the random numbers (0)\n"
     "  -r, --order ORDER         lexicographic, rcm, morton, bisection, random (lexicographic)\n"
     "  -b, --binary              binary MSH 4.1 instead of text\n"
@@ -46,6 +49,9 @@ static const char usage[] =
     "the\n"
     "  side is curved. The octahedron in a Tet4 is cut along its shortest diagonal. Groups follow\n"
     "  -L, --levels N            so many times (1)\n"
+    "quadratic: makes Tet10 of Tet4, Hex27 of Hex8: new nodes in the middle of edges, faces and Hex8; sides "
+    "stay\n"
+    "  straight. Groups follow. For curved sides, let gmsh mesh with Mesh.ElementOrder = 2\n"
     "turn: renumbers the corners of elements that are inverted, as all are in a mirrored mesh; a mesh that "
     "is\n"
     "  folded is refused\n"
@@ -135,10 +141,10 @@ static fe_status read_seed(const char *text, uint64_t *value)
 
 static fe_status read_element(const char *text, int *kind)
 {
-    if (strcmp(text, "hex8") != 0 && strcmp(text, "tet4") != 0)
-        return bad_value("element", text, "hex8 or tet4 is needed");
-    *kind = text[0] == 'h' ? FE_HEX8 : FE_TET4;
-    return FE_OK;
+    static const int kinds[] = {FE_HEX8, FE_TET4, FE_HEX27, FE_TET10};
+    for (int k = 0; k < 4; ++k)
+        if (!strcmp(text, fe_kind_name(kinds[k]))) return *kind = kinds[k], FE_OK;
+    return bad_value("element", text, "hex8, tet4, hex27 or tet10 is needed");
 }
 
 static fe_status read_order(const char *text, fe_order *order)
@@ -259,19 +265,20 @@ static fe_status check_options(const char *command, const box_options *o)
 {
     const int box = !strcmp(command, "box"), irregular = !strcmp(command, "irregular"),
               refine = !strcmp(command, "refine"), parts = !strcmp(command, "parts"),
-              turn = !strcmp(command, "turn");
-    const char *wrong = o->n_ranks && !parts                             ? "--ranks is a flag of parts"
-                        : o->nodes && !irregular                         ? "--nodes is a flag of irregular"
-                        : o->levels && !refine                           ? "--levels is a flag of refine"
-                        : o->output && parts                             ? "--output is a flag of box"
-                        : o->box.cells[0] && (irregular | refine | turn) ? "--cells is a flag of box"
-                        : o->order != FE_ORDER_AS_IS && turn             ? "--order is a flag of refine"
-                        : box && !o->box.cells[0]                        ? "--cells is missing"
-                        : irregular && !o->nodes                         ? "--nodes is missing"
-                        : parts && !o->n_ranks                           ? "--ranks is missing"
-                        : (refine | turn) && !o->file                    ? "a mesh file is needed"
-                        : !parts && !o->output                           ? "--output is missing"
-                                                                         : NULL;
+              turn = !strcmp(command, "turn"), quadratic = !strcmp(command, "quadratic");
+    const char *wrong = o->n_ranks && !parts     ? "--ranks is a flag of parts"
+                        : o->nodes && !irregular ? "--nodes is a flag of irregular"
+                        : o->levels && !refine   ? "--levels is a flag of refine"
+                        : o->output && parts     ? "--output is a flag of box"
+                        : o->box.cells[0] && (irregular | refine | turn | quadratic)
+                            ? "--cells is a flag of box"
+                        : o->order != FE_ORDER_AS_IS && turn      ? "--order is a flag of refine"
+                        : box && !o->box.cells[0]                 ? "--cells is missing"
+                        : irregular && !o->nodes                  ? "--nodes is missing"
+                        : parts && !o->n_ranks                    ? "--ranks is missing"
+                        : (refine | turn | quadratic) && !o->file ? "a mesh file is needed"
+                        : !parts && !o->output                    ? "--output is missing"
+                                                                  : NULL;
     if (o->file && (box | irregular))
         return fe_fail(FE_BAD_INPUT, "%s: \"%s\" is not a flag; see meshgen --help", command, o->file);
     return wrong ? fe_fail(FE_BAD_INPUT, "%s: %s; see meshgen --help", command, wrong) : FE_OK;
@@ -317,6 +324,20 @@ static fe_status make_finer(int n, char **argument)
     fe_status status = FE_OK;
     for (int level = 0; level < (o.levels ? o.levels : 1) && status == FE_OK; ++level)
         status = fe_mesh_refine(&mesh, 0);
+    if (status == FE_OK) status = fe_mesh_reorder(&mesh, o.order, o.box.seed);
+    if (status == FE_OK) return write_and_close(&o, &mesh);
+    fe_mesh_close(&mesh);
+    return status;
+}
+
+static fe_status make_quadratic(int n, char **argument)
+{
+    box_options o = {.order = FE_ORDER_AS_IS};
+    fe_mesh mesh;
+    FE_TRY(read_box_options(n, argument, &o));
+    FE_TRY(check_options("quadratic", &o));
+    FE_TRY(fe_mesh_read(o.file, 1, &mesh));
+    fe_status status = fe_mesh_elevate(&mesh);
     if (status == FE_OK) status = fe_mesh_reorder(&mesh, o.order, o.box.seed);
     if (status == FE_OK) return write_and_close(&o, &mesh);
     fe_mesh_close(&mesh);
@@ -460,18 +481,19 @@ static fe_status run(int n, char **argument)
         if (is_flag(argument[i], "-V", "--version")) return printf("%s", fe_version_text()), FE_OK;
     }
     if (n < 2)
-        return fe_fail(
-            FE_BAD_INPUT,
-            "a command is needed, box, irregular, refine, turn, info or parts; see meshgen --help");
+        return fe_fail(FE_BAD_INPUT, "a command is needed, box, irregular, refine, quadratic, turn, info or "
+                                     "parts; see meshgen --help");
     if (!strcmp(argument[1], "box")) return make_box(n - 1, argument + 1);
     if (!strcmp(argument[1], "irregular")) return make_irregular(n - 1, argument + 1);
     if (!strcmp(argument[1], "refine")) return make_finer(n - 1, argument + 1);
+    if (!strcmp(argument[1], "quadratic")) return make_quadratic(n - 1, argument + 1);
     if (!strcmp(argument[1], "turn")) return make_turned(n - 1, argument + 1);
     if (!strcmp(argument[1], "parts")) return show_parts(n - 1, argument + 1);
     if (!strcmp(argument[1], "info")) return show_info(n - 1, argument + 1);
-    return fe_fail(FE_BAD_INPUT,
-                   "\"%s\" is not a command, box, irregular, refine, turn, info or parts; see meshgen --help",
-                   argument[1]);
+    return fe_fail(
+        FE_BAD_INPUT,
+        "\"%s\" is not a command, box, irregular, refine, quadratic, turn, info or parts; see meshgen --help",
+        argument[1]);
 }
 
 int main(int n, char **argument)

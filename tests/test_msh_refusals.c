@@ -42,13 +42,22 @@ static void damaged_files_are_refused(void **state)
         {good_22, "$Elements", "5 5 2 1", "5 5 2000000000 1", "element"},
         {good_22, "$Elements", "5 5 2 1", "5 6 2 1", "element 5 is a 6-node prism (wedge), Gmsh's type 6; "},
         {good_22, "$Elements", "5 5 2 1", "5 11 2 1",
-         "10-node tetrahedron of second order, Gmsh's type 11; only linear tetrahedra and hexahedra are "
-         "read: mesh "
-         "with elements of first order, Mesh.ElementOrder = 1"},
+         "mixed orders: element 2 is a 4-node quadrangle, element 5 a 10-node tetrahedron of second order; "
+         "all "
+         "elements, sides too, need one order: mesh all with Mesh.ElementOrder = 1, or all with 2"},
+        {good_22, "$Elements", "5 5 2 1", "5 17 2 1",
+         "element 5 is a 20-node hexahedron of second order, Gmsh's type 17; only tetrahedra of 4 or 10 "
+         "nodes "
+         "and hexahedra of 8 or 27 are read: it lacks the nodes of faces and centres: mesh with "
+         "Mesh.SecondOrderIncomplete = 0"},
+        {good_22, "$Elements", "5 5 2 1", "5 16 2 1", "8-node quadrangle of second order, Gmsh's type 16; "},
+        {good_22, "$Elements", "5 5 2 1", "5 29 2 1", "of third order, Gmsh's type 29; "},
+        {good_22, "$Elements", "5 5 2 1", "5 13 2 1", "Mesh.RecombineAll = 1"},
         {good_22, "$Elements", "5 5 2 1", "5 7 2 1", "5-node pyramid, Gmsh's type 7; "},
-        {good_22, "$Elements", "1 15 0 13", "1 8 0 1 2 3", "3-node line of second order"},
-        {good_22, "$Elements", "5 5 2 1", "5 140 2 1", "type 140; only linear"},
-        {good_22, "$Elements", "5 5 2 1", "5 -3 2 1", "type -3; only linear"},
+        {good_22, "$Elements", "1 15 0 13", "1 8 0 1 2 3",
+         "mixed orders: element 1 is a 3-node line of second order, element 2 a 4-node quadrangle"},
+        {good_22, "$Elements", "5 5 2 1", "5 140 2 1", "type 140; only tetrahedra"},
+        {good_22, "$Elements", "5 5 2 1", "5 -3 2 1", "type -3; only tetrahedra"},
         {good_22, "$Elements", "5 5 2 1 3 1 5", "5 5 2 1 3 5 5", "element 5 repeats node 5"},
         {good_22, "$Elements", "5 5 2 1 3 1 5 6 2 4 8 7 3", "5 5 2 1 3 4 8 7 3 1 5 6 2",
          "element 5 has Jacobian -0.125 at quadrature point 0: 1 of 2 elements are inverted; if only"},

@@ -81,8 +81,8 @@ static void bad_meshes(void **state)
         const char *node_7, *element, *part[3];
     } bad[] = {
         {"7 1 1 1",
-         "42 11 2 5 5 1 2 3 4 5 6 7 8 1 2",
-         {"m.msh: $Elements, line ", "element 42 is a 10-node tetrahedron of second order"}},
+         "42 6 2 5 5 1 2 3 4 5 6",
+         {"m.msh: $Elements, line ", "element 42 is a 6-node prism (wedge)"}},
         {"7 1 1 1", "42 5 2 5 5 5 6 7 8 1 2 3 4", {"m.msh: element 42 has Jacobian -0.125", "inverted"}},
         {"7 nan 1 1", hex, {"m.msh: $Nodes, line 20: ", "nan"}},
         {"7 1 1 1", "42 5 2 5 5 1 2 3 4 5 6 7 9", {"m.msh: $Elements: element 42 names node 9"}},
@@ -250,8 +250,8 @@ static void meshgen_box_and_info(void **state)
 {
     (void)state;
     static const char *const bad[][2] = {
-        {"", "a command is needed, box, irregular, refine, turn, info or parts"},
-        {"cube", "\"cube\" is not a command, box, irregular, refine, turn, info or parts"},
+        {"", "a command is needed, box, irregular, refine, quadratic, turn, info or parts"},
+        {"cube", "\"cube\" is not a command, box, irregular, refine, quadratic, turn, info or parts"},
         {"box -o x.msh", "--cells is missing"},
         {"box -c 2", "--output is missing"},
         {"box -c 2,0,2 -o x.msh", "--cells 2,0,2: one or three counts of at least 1"},

@@ -23,7 +23,7 @@ static fe_mesh tagged_box(int kind, int cells)
  */
 static double *make_fields(const fe_mesh *mesh, double time, fe_fields *f)
 {
-    const int n_point = mesh->kind == FE_HEX8 ? 8 : 0; /* of Tet4 none are wanted */
+    const int n_point = fe_is_tet(mesh->kind) ? 0 : fe_points(mesh->kind); /* of tetrahedra none are wanted */
     const size_t n_node = (size_t)mesh->n_node, n_elem = (size_t)mesh->n_elem,
                  n = 12 * n_node + (22 + 6 * (size_t)n_point) * n_elem;
     double *value = malloc(n * sizeof *value);
@@ -76,11 +76,32 @@ static void print_array(FILE *out, const char *where, const char *name, int type
     }
 }
 
+/* Nodes of elements in VTK's order, to be freed: of Tet10 the last two edges change places; Hex27's edges are
+ * those of the bottom, of the top, and the upright ones, its faces x0 x1 y0 y1 z0 z1. */
+static int *vtk_nodes(const fe_mesh *mesh)
+{
+    static const int hex27[27] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  11, 13, 9,  16, 18,
+                                  19, 17, 10, 12, 14, 15, 22, 23, 21, 24, 20, 25, 26};
+    static const int tet10[10] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 8};
+    const int n = fe_corners(mesh->kind);
+    int *node = malloc((size_t)mesh->n_elem * (size_t)n * sizeof *node);
+    assert_non_null(node);
+    for (int k = 0; k < mesh->n_elem * n; k++) {
+        const int a = k % n;
+        node[k] = mesh->conn[k - a +
+                             (mesh->kind == FE_HEX27   ? hex27[a]
+                              : mesh->kind == FE_TET10 ? tet10[a]
+                                                       : a)];
+    }
+    return node;
+}
+
 /* What check_vtu.py compares NAME_step.vtu with. */
 static void print_expected(const char *folder, const char *name, int step, const fe_mesh *mesh,
                            const fe_fields *f)
 {
     char path[2 * FOLDER_LENGTH];
+    static const int cell_type[] = {[FE_TET4] = 10, [FE_HEX8] = 12, [FE_TET10] = 24, [FE_HEX27] = 29};
     snprintf(path, sizeof path, "%s/%s_%04d.expected", folder, name, step);
     FILE *out = fopen(path, "w");
     assert_non_null(out);
@@ -101,9 +122,11 @@ static void print_expected(const char *folder, const char *name, int step, const
     print_array(out, "cell", "physical_group", NUMBER, 1, mesh->n_elem, mesh->elem_group);
     print_array(out, "cell", "element_tag", TAG, 1, mesh->n_elem, mesh->elem_tag);
     print_array(out, "cell", "rank", NUMBER, 1, mesh->n_elem, f->rank);
-    print_array(out, "topology", "connectivity", NUMBER, fe_corners(mesh->kind), mesh->n_elem, mesh->conn);
+    int *node = vtk_nodes(mesh);
+    print_array(out, "topology", "connectivity", NUMBER, fe_corners(mesh->kind), mesh->n_elem, node);
+    free(node);
     fprintf(out, "array topology types 1 %d\n", mesh->n_elem);
-    for (int e = 0; e < mesh->n_elem; e++) fprintf(out, "%d\n", fe_corners(mesh->kind) == 4 ? 10 : 12);
+    for (int e = 0; e < mesh->n_elem; e++) fprintf(out, "%d\n", cell_type[mesh->kind]);
     assert_int_equal(fclose(out), 0);
 }
 
@@ -161,6 +184,10 @@ static void vtk_reads_what_was_written(void **state)
     write_series(folder, "one_tet", FE_TET4, 1);
     write_series(folder, "hex", FE_HEX8, 18); /* 280 KB of stress: two compressed blocks */
     write_series(folder, "tet", FE_TET4, 10);
+    write_series(folder, "one_hex27", FE_HEX27, 1);
+    write_series(folder, "one_tet10", FE_TET10, 1);
+    write_series(folder, "hex27", FE_HEX27, 4);
+    write_series(folder, "tet10", FE_TET10, 3);
     const int code = run_checker(folder);
     char log[1024], path[2 * FOLDER_LENGTH];
     snprintf(path, sizeof path, "%s/log", folder);

@@ -326,7 +326,7 @@ static fe_status tell_coincident(const fe_mesh *mesh)
 static fe_status read_mesh(const char *path, int notes, fe_mesh *mesh)
 {
     fe_scan scan;
-    fe_gmsh file = {.path = path, .notes = notes, .kind = -1, .facet.width = 4};
+    fe_gmsh file = {.path = path, .notes = notes, .kind = -1, .facet.width = FE_MOST_FACE};
     *mesh = (fe_mesh){0};
     fe_status status = fe_scan_open(&scan, path);
     file.n_byte = status == FE_OK ? (size_t)(scan.end - scan.begin) : 0;

@@ -12,7 +12,7 @@ typedef struct fe_gmsh_rows {
     int width;
     size_t n, capacity;
     int64_t *tag;  /* [n] */
-    int64_t *node; /* [n][width] node tags; -1 where a facet has fewer */
+    int64_t *node; /* [n][width] node tags; -1 behind a facet's last */
     int *owner;    /* [n] */
 } fe_gmsh_rows;
 
@@ -37,8 +37,9 @@ typedef struct fe_gmsh {
     int parametric; /* 2.2: each node is followed by its entity, and its parameters there */
     size_t n_node, node_capacity;
     int64_t *node_tag;
-    double *x; /* [n_node][3] */
-    int kind;  /* FE_TET4 or FE_HEX8, -1 before the first volume element */
+    double *x;           /* [n_node][3] */
+    int kind;            /* of the volume elements, -1 before the first */
+    int64_t first[2][2]; /* type and tag of the first element of each order but points; type 0: none */
     fe_gmsh_rows volume, facet;
     size_t n_entity, entity_capacity, n_physical, physical_capacity;
     fe_gmsh_entity *entity;

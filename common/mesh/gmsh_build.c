@@ -13,8 +13,8 @@ typedef struct builder {
     int n_record;      /* elements before repeats are merged */
     int *element;      /* [n_record] element of each record */
     int *record_owner; /* [n_record], the file's */
-    int *facet;        /* [n_facet][4] node indices, -1 where a facet has fewer */
-    int n_facet;
+    int *facet;        /* [n_facet][width] node indices, -1 behind the last */
+    int n_facet, width;
     const int *owned; /* physical groups of one owner, and their number; cached for runs of one owner */
     int n_owned, owned_dim, owned_by, owned_number;
     int dropped_facets;
@@ -30,16 +30,18 @@ static fe_status refuse(const builder *b, const char *format, long long a, long 
 /* --- nodes and elements ----------------------------------------------------------------------------------
  */
 
-/* Node indices of all rows; out [n][width]. */
-static fe_status find_nodes(const builder *b, const fe_tag_map *map, const fe_gmsh_rows *rows, int *out)
+/* Node indices of all rows; out [n][width], where rows may be wider but hold no more. */
+static fe_status find_nodes(const builder *b, const fe_tag_map *map, const fe_gmsh_rows *rows, int width,
+                            int *out)
 {
     for (size_t r = 0; r < rows->n; ++r)
-        for (int a = 0; a < rows->width; ++a) {
-            const size_t k = r * (size_t)rows->width + (size_t)a;
-            out[k] = rows->node[k] < 0 ? -1 : fe_tag_find(map, rows->node[k]);
-            if (out[k] < 0 && rows->node[k] >= 0)
+        for (int a = 0; a < width; ++a) {
+            const int64_t tag = rows->node[r * (size_t)rows->width + (size_t)a];
+            const int node = tag < 0 ? -1 : fe_tag_find(map, tag);
+            out[r * (size_t)width + (size_t)a] = node;
+            if (node < 0 && tag >= 0)
                 return refuse(b, "$Elements: element %lld names node %lld, which $Nodes does not hold",
-                              rows->tag[r], rows->node[k]);
+                              rows->tag[r], tag);
         }
     return FE_OK;
 }
@@ -50,12 +52,12 @@ static fe_status resolve_nodes(builder *b)
     fe_tag_map map;
     int repeated;
     FE_ALLOCATE(b->mesh->conn, m->volume.n * (size_t)m->volume.width, "elements");
-    FE_ALLOCATE(b->facet, m->facet.n * 4, "facets");
+    FE_ALLOCATE(b->facet, m->facet.n * (size_t)b->width, "facets");
     fe_status status = fe_tag_map_open(&map, m->node_tag, (int)m->n_node, &repeated);
     if (status == FE_OK && repeated >= 0)
         status = refuse(b, "$Nodes: node tag %lld occurs twice", m->node_tag[repeated], 0);
-    if (status == FE_OK) status = find_nodes(b, &map, &m->volume, b->mesh->conn);
-    if (status == FE_OK) status = find_nodes(b, &map, &m->facet, b->facet);
+    if (status == FE_OK) status = find_nodes(b, &map, &m->volume, m->volume.width, b->mesh->conn);
+    if (status == FE_OK) status = find_nodes(b, &map, &m->facet, b->width, b->facet);
     fe_tag_map_close(&map);
     fe_gmsh_rows *const rows[2] = {&m->volume, &m->facet};
     for (int i = 0; i < 2; ++i) { /* nobody reads the tags again, and they are much */
@@ -140,7 +142,7 @@ static fe_status drop_orphans(builder *b, int *new_index)
         new_index[i] = n++;
     }
     for (size_t k = 0; k < n_corner; ++k) mesh->conn[k] = new_index[mesh->conn[k]];
-    for (size_t k = 0; k < 4 * (size_t)b->n_facet; ++k)
+    for (size_t k = 0; k < (size_t)b->width * (size_t)b->n_facet; ++k)
         if (b->facet[k] >= 0) b->facet[k] = new_index[b->facet[k]] < 0 ? -2 : new_index[b->facet[k]];
     if (b->file->notes && n < (int)m->n_node)
         fe_note("%s: %d nodes that no volume element uses are dropped (the first has tag %lld)", m->path,
@@ -186,8 +188,19 @@ static const int *groups_of(builder *b, int dim, int owner, int *n)
     return b->owned;
 }
 
-/* Dimension of a facet from its number of nodes: -1 stands where it has fewer. */
-static int facet_dim(const int node[4]) { return node[1] == -1 ? 0 : node[2] == -1 ? 1 : 2; }
+/* Dimension of a facet from its number of nodes: -1 stands behind the last, -2 for one that is dropped. */
+static int facet_dim(const builder *b, const int *node)
+{
+    const int on_line = fe_is_quadratic(b->mesh->kind) ? 3 : 2;
+    return node[1] == -1 ? 0 : node[on_line] == -1 ? 1 : 2;
+}
+
+static int has_dropped(const builder *b, const int *node)
+{
+    int dropped = 0;
+    for (int a = 0; a < b->width; ++a) dropped |= node[a] == -2;
+    return dropped;
+}
 
 /* An element counts once for each of its groups, and a short file can put many elements into many groups:
  * what that takes has to be in proportion to the file. */
@@ -198,7 +211,7 @@ static fe_status check_members(builder *b)
     int64_t n_member = 0;
     int n;
     for (size_t r = 0; r < m->facet.n; ++r, n_member += n)
-        groups_of(b, facet_dim(b->facet + 4 * r), m->facet.owner[r], &n);
+        groups_of(b, facet_dim(b, b->facet + r * (size_t)b->width), m->facet.owner[r], &n);
     for (int r = 0; r < b->n_record; ++r, n_member += n) groups_of(b, 3, m->volume.owner[r], &n);
     if (n_member <= most) return FE_OK;
     return refuse(
@@ -245,7 +258,7 @@ static fe_status collect_keys(builder *b, key_list *list)
     int n;
     for (size_t i = 0; i < m->n_name; ++i) FE_TRY(add_key(list, key_of(m->name[i].dim, m->name[i].number)));
     for (size_t r = 0; r < m->facet.n; ++r) {
-        const int dim = facet_dim(b->facet + 4 * r);
+        const int dim = facet_dim(b, b->facet + r * (size_t)b->width);
         const int *number = groups_of(b, dim, m->facet.owner[r], &n);
         for (int i = 0; i < n; ++i) FE_TRY(add_key(list, key_of(dim, number[i])));
     }
@@ -306,18 +319,19 @@ static void visit_members(builder *b, int store)
 {
     fe_mesh *mesh = b->mesh;
     const fe_gmsh *m = b->file;
+    const size_t width = (size_t)b->width;
     int n;
     b->dropped_facets = 0;
     for (int g = 0; g < mesh->n_group; ++g) mesh->group[g].n_facet = 0;
     for (size_t r = 0; r < m->facet.n; ++r) {
-        const int *node = b->facet + 4 * r;
-        const int dim = facet_dim(node);
+        const int *node = b->facet + r * (size_t)b->width;
+        const int dim = facet_dim(b, node);
         const int *number = groups_of(b, dim, m->facet.owner[r], &n);
-        const int dropped = node[0] == -2 || node[1] == -2 || node[2] == -2 || node[3] == -2;
+        const int dropped = has_dropped(b, node);
         if (n > 0) b->dropped_facets += dropped;
         for (int i = 0; i < n && !dropped; ++i) {
             fe_group *g = &mesh->group[group_index(mesh, dim, number[i])];
-            if (store) memcpy(g->facet + 4 * (size_t)g->n_facet, node, 4 * sizeof *node);
+            if (store) memcpy(g->facet + width * (size_t)g->n_facet, node, width * sizeof *node);
             ++g->n_facet;
         }
     }
@@ -338,7 +352,7 @@ static int compare_ints(const void *p, const void *q)
 }
 
 /* Keeps each member of a group once: facets in the file's order, elements ascending. */
-static fe_status unique_members(fe_group *g)
+static fe_status unique_members(fe_group *g, int width)
 {
     int kept = 0;
     if (g->dim == 3) {
@@ -350,10 +364,11 @@ static fe_status unique_members(fe_group *g)
     }
     int *first = NULL;
     FE_ALLOCATE(first, g->n_facet, "table of facets");
-    const fe_status status = fe_first_rows(g->facet, 4, g->n_facet, first);
+    const fe_status status = fe_first_rows(g->facet, width, g->n_facet, first);
     for (int f = 0; status == FE_OK && f < g->n_facet; ++f)
         if (first[f] == f)
-            memmove(g->facet + 4 * (size_t)kept++, g->facet + 4 * (size_t)f, 4 * sizeof *first);
+            memmove(g->facet + (size_t)width * (size_t)kept++, g->facet + (size_t)width * (size_t)f,
+                    (size_t)width * sizeof *first);
     g->n_facet = kept;
     free(first);
     return status;
@@ -362,8 +377,8 @@ static fe_status unique_members(fe_group *g)
 static fe_status check_facets(const builder *b)
 {
     for (int f = 0; f < b->n_facet; ++f) {
-        const int *node = b->facet + 4 * (size_t)f;
-        for (int a = 0; a < 4; ++a)
+        const int *node = b->facet + (size_t)b->width * (size_t)f;
+        for (int a = 0; a < b->width; ++a)
             for (int c = 0; c < a; ++c)
                 if (node[a] >= 0 && node[a] == node[c])
                     return refuse(b, "$Elements: element %lld repeats node %lld", b->file->facet.tag[f],
@@ -384,10 +399,11 @@ static fe_status make_groups(builder *b)
     visit_members(b, 0);
     for (int g = 0; g < mesh->n_group; ++g) {
         fe_group *group = &mesh->group[g];
-        FE_ALLOCATE(group->facet, (size_t)group->n_facet * (group->dim == 3 ? 1 : 4), "facets");
+        FE_ALLOCATE(group->facet, (size_t)group->n_facet * (size_t)(group->dim == 3 ? 1 : b->width),
+                    "facets");
     }
     visit_members(b, 1);
-    for (int g = 0; g < mesh->n_group; ++g) FE_TRY(unique_members(&mesh->group[g]));
+    for (int g = 0; g < mesh->n_group; ++g) FE_TRY(unique_members(&mesh->group[g], b->width));
     for (int g = mesh->n_group - 1; g >= 0 && mesh->group[g].dim == 3; --g) /* the lowest number stays */
         for (int f = 0; f < mesh->group[g].n_facet; ++f)
             mesh->elem_group[mesh->group[g].facet[f]] = mesh->group[g].number;
@@ -408,6 +424,7 @@ static fe_status build(builder *b)
     b->n_record = (int)m->volume.n;
     b->n_facet = (int)m->facet.n;
     b->mesh->kind = m->kind;
+    b->width = fe_facet_width(m->kind);
     b->mesh->path = strdup(m->path);
     if (!b->mesh->path) return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory", m->path);
     if (m->n_entity > 0) qsort(m->entity, m->n_entity, sizeof *m->entity, compare_entities);

@@ -30,19 +30,25 @@ fe_status fe_gmsh_physical(fe_scan *s, int bytes, int *number)
 
 typedef struct element_type {
     int dim, n_node;
+    int order; /* 0: of a point */
 } element_type;
 
 /* The types that are read, by Gmsh's number. */
 static element_type type_of(int64_t type)
 {
     switch (type) {
-    case 15: return (element_type){0, 1};
-    case 1: return (element_type){1, 2};
-    case 2: return (element_type){2, 3};
-    case 3: return (element_type){2, 4};
-    case 4: return (element_type){3, 4};
-    case 5: return (element_type){3, 8};
-    default: return (element_type){-1, 0};
+    case 15: return (element_type){0, 1, 0};
+    case 1: return (element_type){1, 2, 1};
+    case 2: return (element_type){2, 3, 1};
+    case 3: return (element_type){2, 4, 1};
+    case 4: return (element_type){3, 4, 1};
+    case 5: return (element_type){3, 8, 1};
+    case 8: return (element_type){1, 3, 2};
+    case 9: return (element_type){2, 6, 2};
+    case 10: return (element_type){2, 9, 2};
+    case 11: return (element_type){3, 10, 2};
+    case 12: return (element_type){3, 27, 2};
+    default: return (element_type){-1, 0, 0};
     }
 }
 
@@ -92,18 +98,20 @@ static fe_status refuse_type(const fe_scan *s, int64_t type, int64_t tag)
     if (!name)
         return fe_scan_refuse(
             s, s->at,
-            "element %lld is of Gmsh's type %lld; only linear tetrahedra (4) and hexahedra (5) "
-            "are read",
+            "element %lld is of Gmsh's type %lld; only tetrahedra (4, of second order 11) and hexahedra (5, "
+            "of second order 12) are read",
             (long long)tag, (long long)type);
+    const int is_incomplete = type == 16 || type == 17;
     const char *what_to_do =
-        strstr(name, "order") ? "mesh with elements of first order, Mesh.ElementOrder = 1"
+        is_incomplete ? "it lacks the nodes of faces and centres: mesh with Mesh.SecondOrderIncomplete = 0"
         : strstr(name, "pyramid")
             ? "pyramids join hexahedra and tetrahedra: mesh all volumes with one of these"
-            : "mesh with hexahedra alone, Mesh.RecombineAll = 1, or with tetrahedra alone";
+        : strstr(name, "prism") ? "mesh with hexahedra alone, Mesh.RecombineAll = 1, or with tetrahedra alone"
+                                : "mesh with elements of first or second order, Mesh.ElementOrder = 1 or 2";
     return fe_scan_refuse(
         s, s->at,
-        "element %lld is a %s, Gmsh's type %lld; only linear tetrahedra and hexahedra are read: "
-        "%s",
+        "element %lld is a %s, Gmsh's type %lld; only tetrahedra of 4 or 10 nodes and hexahedra of 8 or 27 "
+        "are read: %s",
         (long long)tag, name, (long long)type, what_to_do);
 }
 
@@ -128,14 +136,34 @@ static fe_status reserve_rows(fe_gmsh_rows *rows, size_t extra)
     return FE_OK;
 }
 
+static int kind_of(int64_t type)
+{
+    return type == 4 ? FE_TET4 : type == 5 ? FE_HEX8 : type == 11 ? FE_TET10 : FE_HEX27;
+}
+
+/* Sides have as many nodes as the faces of their elements: all elements are of one order. */
+static fe_status check_order(const fe_scan *s, fe_gmsh *m, int order, int64_t type, int64_t tag)
+{
+    if (!order) return FE_OK;
+    const int64_t *other = m->first[2 - order];
+    if (!m->first[order - 1][0]) m->first[order - 1][0] = type, m->first[order - 1][1] = tag;
+    if (!other[0]) return FE_OK;
+    return fe_scan_refuse(
+        s, s->at,
+        "mixed orders: element %lld is a %s, element %lld a %s; all elements, sides too, need "
+        "one order: mesh all with Mesh.ElementOrder = 1, or all with 2",
+        (long long)other[1], type_name(other[0]), (long long)tag, type_name(type));
+}
+
 /* Rows that take elements of a type, which must be one that is read. */
 static fe_status rows_for(const fe_scan *s, fe_gmsh *m, int64_t type, int64_t tag, fe_gmsh_rows **rows)
 {
     const element_type t = type_of(type);
     if (t.dim < 0) return refuse_type(s, type, tag);
+    FE_TRY(check_order(s, m, t.order, type, tag));
     *rows = t.dim == 3 ? &m->volume : &m->facet;
     if (t.dim < 3) return FE_OK;
-    const int kind = type == 4 ? FE_TET4 : FE_HEX8;
+    const int kind = kind_of(type);
     if (m->kind < 0) {
         m->kind = kind;
         m->volume.width = t.n_node;

@@ -15,7 +15,8 @@
 typedef struct layer {
     int dim;
     int n_member;
-    int *node;    /* [n_member][4], facets; NULL for elements */
+    int width;    /* of a facet */
+    int *node;    /* [n_member][width], facets; NULL for elements */
     int *entity;  /* [n_member] */
     int n_entity; /* with entity 0 */
     int *parent, *group;
@@ -37,25 +38,27 @@ typedef struct writer {
  * group. */
 static fe_status collect_facets(const fe_mesh *mesh, layer *l, int **member)
 {
+    const size_t width = (size_t)l->width;
     size_t total = 0, at = 0;
     for (int g = 0; g < mesh->n_group; ++g)
         if (mesh->group[g].dim == l->dim) total += (size_t)mesh->group[g].n_facet;
     if (total > INT_MAX)
         return fe_fail(FE_BAD_INPUT, "%zu facets are more than an index of 32 bits holds", total);
     FE_ALLOCATE(*member, total, "facets");
-    FE_ALLOCATE(l->node, total * 4, "facets");
+    FE_ALLOCATE(l->node, total * width, "facets");
     for (int g = 0; g < mesh->n_group; ++g) {
         const fe_group *group = &mesh->group[g];
         if (group->dim != l->dim) continue;
-        memcpy(l->node + 4 * at, group->facet, (size_t)group->n_facet * 4 * sizeof *l->node);
+        memcpy(l->node + width * at, group->facet, (size_t)group->n_facet * width * sizeof *l->node);
         at += (size_t)group->n_facet;
     }
-    FE_TRY(fe_first_rows(l->node, 4, (int)total, *member));
+    FE_TRY(fe_first_rows(l->node, l->width, (int)total, *member));
     for (int f = 0; f < (int)total; ++f) {
         const int first = (*member)[f];
         (*member)[f] = first == f ? l->n_member++ : (*member)[first];
         if (first == f)
-            memmove(l->node + 4 * (size_t)(*member)[f], l->node + 4 * (size_t)f, 4 * sizeof *l->node);
+            memmove(l->node + width * (size_t)(*member)[f], l->node + width * (size_t)f,
+                    width * sizeof *l->node);
     }
     return FE_OK;
 }
@@ -116,6 +119,7 @@ static fe_status make_entities(const fe_mesh *mesh, layer *l, const int *member)
 static fe_status make_layer(const fe_mesh *mesh, int dim, layer *l)
 {
     l->dim = dim;
+    l->width = fe_facet_width(mesh->kind);
     if (dim == 3) {
         l->n_member = mesh->n_elem;
         return make_entities(mesh, l, NULL);
@@ -257,36 +261,41 @@ static void write_row(const writer *w, int64_t tag, const int *node, int n)
     for (int a = 0; a < n; ++a) put(w, 8, w->mesh->node_tag[node[a]], a < n - 1 ? ' ' : '\n');
 }
 
-static int facet_corners(const int *node) { return node[1] < 0 ? 1 : node[2] < 0 ? 2 : node[3] < 0 ? 3 : 4; }
-
-/* Members of an entity by number of corners: sizes [9]. */
-static void member_sizes(const writer *w, const layer *l, int c, int sizes[9])
+static int member_nodes(const writer *w, const layer *l, int i)
 {
-    memset(sizes, 0, 9 * sizeof *sizes);
-    if (l->dim == 3) sizes[fe_corners(w->mesh->kind)] = l->n_in[c];
-    for (int f = 0; l->dim < 3 && f < l->n_member; ++f)
-        if (l->entity[f] == c) ++sizes[facet_corners(l->node + 4 * (size_t)f)];
+    return fe_facet_nodes(w->mesh->kind, l->node + (size_t)l->width * (size_t)i);
 }
 
-/* Gmsh's element type by number of corners; a row of four is a quadrangle on a surface. */
-static int type_of(int dim, int n_corner)
+/* Members of an entity by number of corners: sizes [FE_MOST_CORNERS + 1]. */
+static void member_sizes(const writer *w, const layer *l, int c, int *sizes)
 {
-    static const int facet_type[5] = {0, 15, 1, 2, 3};
-    return dim < 3 ? facet_type[n_corner] : n_corner == 4 ? 4 : 5;
+    memset(sizes, 0, (FE_MOST_CORNERS + 1) * sizeof *sizes);
+    if (l->dim == 3) sizes[fe_corners(w->mesh->kind)] = l->n_in[c];
+    for (int f = 0; l->dim < 3 && f < l->n_member; ++f)
+        if (l->entity[f] == c) ++sizes[member_nodes(w, l, f)];
+}
+
+/* Gmsh's element type by number of corners; a row of four is a quadrangle on a surface, one of three a line
+ * of second order where the elements are. */
+static int type_of(int kind, int dim, int n_corner)
+{
+    static const int linear[5] = {0, 15, 1, 2, 3}, quadratic[10] = {[1] = 15, [3] = 8, [6] = 9, [9] = 10};
+    if (dim < 3) return fe_is_quadratic(kind) ? quadratic[n_corner] : linear[n_corner];
+    return n_corner == 4 ? 4 : n_corner == 8 ? 5 : n_corner == 10 ? 11 : 12;
 }
 
 static void write_block(writer *w, const layer *l, int c, int n_corner, int n)
 {
     put(w, 4, l->dim, ' ');
     put(w, 4, c + 1, ' ');
-    put(w, 4, type_of(l->dim, n_corner), ' ');
+    put(w, 4, type_of(w->mesh->kind, l->dim, n_corner), ' ');
     put(w, 8, n, '\n');
     for (int i = 0; i < l->n_member; ++i) {
         if (l->entity[i] != c) continue;
         if (l->dim == 3) {
             write_row(w, w->mesh->elem_tag[i], w->mesh->conn + (size_t)i * n_corner, n_corner);
-        } else if (facet_corners(l->node + 4 * (size_t)i) == n_corner) {
-            write_row(w, ++w->tag, l->node + 4 * (size_t)i, n_corner);
+        } else if (member_nodes(w, l, i) == n_corner) {
+            write_row(w, ++w->tag, l->node + (size_t)l->width * (size_t)i, n_corner);
         }
     }
 }
@@ -294,13 +303,13 @@ static void write_block(writer *w, const layer *l, int c, int n_corner, int n)
 /* Blocks of all entities, or only their number where `store` is 0. */
 static int write_blocks(writer *w, int store)
 {
-    int n_block = 0, sizes[9];
+    int n_block = 0, sizes[FE_MOST_CORNERS + 1];
     for (int dim = 0; dim < 4; ++dim) {
         const layer *l = &w->layer[dim];
         for (int c = 0; c < l->n_entity; ++c) {
             if (l->n_in[c] == 0) continue;
             member_sizes(w, l, c, sizes);
-            for (int n_corner = 1; n_corner < 9; ++n_corner) {
+            for (int n_corner = 1; n_corner <= FE_MOST_CORNERS; ++n_corner) {
                 n_block += sizes[n_corner] > 0;
                 if (store && sizes[n_corner] > 0) write_block(w, l, c, n_corner, sizes[n_corner]);
             }

@@ -72,7 +72,7 @@ enum { FE_MOST_FACE = 9 };
 int fe_element_face(const fe_mesh *mesh, int e, int f, int node[FE_MOST_FACE]);
 FE_BOTH int fe_faces(int kind) { return fe_is_tet(kind) ? 4 : 6; }
 /* Nodes that a facet of a mesh of this kind has room for, those that it has, and its vertices. */
-FE_BOTH int fe_facet_width(int kind) { return kind == FE_TET10 ? 6 : kind == FE_HEX27 ? 9 : 4; }
+FE_BOTH int fe_facet_width(int kind) { return fe_is_quadratic(kind) ? FE_MOST_FACE : 4; }
 FE_BOTH int fe_facet_nodes(int kind, const int *facet)
 {
     int n = 0;

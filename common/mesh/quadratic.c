@@ -148,3 +148,62 @@ double fe_quadratic_jacobian(int n_node, const double (*x)[3], const double (*gr
             for (int i = 0; i < 3; ++i) row[k][i] += gradient[a][k] * x[a][i];
     return fe_determinant(row[0], row[1], row[2]);
 }
+
+/* Gauss's points and weights on [-1, 1], by Newton's iteration on Legendre's polynomial. */
+static void gauss_rule(int n, double *at, double *weight)
+{
+    for (int k = 0; k < n; ++k) {
+        double s = cos(M_PI * (k + 0.75) / (n + 0.5)), slope = 1;
+        for (int pass = 0; pass < 8; ++pass) {
+            double before = 1, value = s;
+            for (int i = 2; i <= n; ++i) {
+                const double next = ((2 * i - 1) * s * value - (i - 1) * before) / i;
+                before = value, value = next;
+            }
+            slope = n * (before - s * value) / (1 - s * s);
+            s -= value / slope;
+        }
+        at[k] = s, weight[k] = 2 / ((1 - s * s) * slope * slope);
+    }
+}
+
+/* A point of the square or cube [-1, 1] to the triangle or tetrahedron; *weight follows. */
+static void collapse(int dim, double at[3], double *weight)
+{
+    const double u = 0.5 * (1 + at[0]), v = 0.5 * (1 + at[1]), t = dim == 3 ? 0.5 * (1 + at[2]) : 0;
+    *weight *= (dim == 3 ? 0.125 * (1 - t) * (1 - t) : 0.25) * (1 - v);
+    at[0] = u * (1 - v) * (1 - t), at[1] = v * (1 - t), at[2] = t;
+}
+
+/* Nodes of the elements of which lines and sides are edge 01 and face 012 or 0123. */
+static int parent_node(int n_node, int a)
+{
+    static const signed char line[3] = {0, 1, 8}, triangle[6] = {0, 1, 2, 4, 5, 6},
+                             quadrangle[9] = {0, 1, 2, 3, 8, 11, 13, 9, 20};
+    return n_node == 3 ? line[a] : n_node == 6 ? triangle[a] : n_node == 9 ? quadrangle[a] : a;
+}
+
+void fe_side_rule_make(int n_node, int side, fe_side_rule *r)
+{
+    const int dim = n_node == 3   ? 1
+                    : n_node < 10 ? 2
+                                  : 3,
+              kind = n_node == 6 || n_node == 10 ? FE_TET10 : FE_HEX27;
+    double place[FE_MOST_SIDE], weight[FE_MOST_SIDE];
+    gauss_rule(side, place, weight);
+    r->n_node = n_node, r->side = side, r->n_point = 1;
+    for (int i = 0; i < dim; ++i) r->n_point *= side;
+    for (int q = 0; q < r->n_point; ++q) {
+        double at[3] = {-1, -1, -1}, shape[27], gradient[27][3];
+        r->weight[q] = 1;
+        for (int i = 0, rest = q; i < dim; ++i, rest /= side)
+            at[i] = place[rest % side], r->weight[q] *= weight[rest % side];
+        if (kind == FE_TET10) collapse(dim, at, &r->weight[q]);
+        fe_quadratic_shapes(kind, at, shape);
+        fe_quadratic_gradients(kind, at, gradient);
+        for (int a = 0; a < n_node; ++a) {
+            r->shape[q][a] = shape[parent_node(n_node, a)];
+            memcpy(r->gradient[q][a], gradient[parent_node(n_node, a)], sizeof gradient[0]);
+        }
+    }
+}

@@ -32,6 +32,17 @@ typedef struct fe_quadratic {
 } fe_quadratic;
 const fe_quadratic *fe_quadratic_of(int kind);
 
+/* Gauss's rule with `side` points along each axis, at most FE_MOST_SIDE, over a line of 3 nodes, a side of 6
+ * or 9 or an element of 10 or 27: exact to degree 2 side - 1 in each coordinate, or in all together, 2 side -
+ * 2 on triangles and 2 side - 3 on tetrahedra, where the rule of the square or cube is collapsed. Gradients
+ * of lines and sides are by their first one or two reference coordinates. */
+enum { FE_MOST_SIDE = 5 };
+typedef struct fe_side_rule {
+    int n_node, side, n_point; /* 0: not made yet */
+    double weight[125], shape[125][27], gradient[125][27][3];
+} fe_side_rule;
+void fe_side_rule_make(int n_node, int side, fe_side_rule *r);
+
 /* det of dx/dξ, by n_node gradients. */
 double fe_quadratic_jacobian(int n_node, const double (*x)[3], const double (*gradient)[3]);
 

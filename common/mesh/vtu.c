@@ -6,6 +6,7 @@
  * none above 4 KB, not even its own. */
 #include "common/mesh/vtu.h"
 #include "common/base/file.h"
+#include "common/mesh/quadratic.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -138,6 +139,45 @@ static fe_status write_section(FILE *xml, base64 *a, const char *section, int n_
     return FE_OK;
 }
 
+/* VTK_TETRA, VTK_HEXAHEDRON, VTK_QUADRATIC_TETRA, VTK_TRIQUADRATIC_HEXAHEDRON */
+static unsigned char cell_type(int kind)
+{
+    return kind == FE_TET10 ? 24 : kind == FE_HEX27 ? 29 : fe_is_tet(kind) ? 10 : 12;
+}
+
+/* The element's node, in Gmsh's order, of each of VTK's: the middles of edges and faces come in another order
+ * (vtkQuadraticTetra.h, vtkTriQuadraticHexahedron.h). */
+static void vtk_order(int kind, int *place)
+{
+    static const signed char tet_edge[6][2] = {{0, 1}, {1, 2}, {2, 0}, {0, 3}, {1, 3}, {2, 3}},
+                             hex_edge[12][2] = {{0, 1}, {1, 2}, {2, 3}, {3, 0}, {4, 5}, {5, 6},
+                                                {6, 7}, {7, 4}, {0, 4}, {1, 5}, {2, 6}, {3, 7}},
+                             hex_face[6] = {22, 23, 21, 24, 20, 25}; /* x0 x1 y0 y1 z0 z1 */
+    const int n_vertex = fe_vertices(kind), n = fe_corners(kind), n_edge = kind == FE_TET10 ? 6 : 12;
+    for (int a = 0; a < n; a++) place[a] = a;
+    if (!fe_is_quadratic(kind)) return;
+    for (int k = 0; k < n_edge; k++) {
+        const signed char *edge = kind == FE_TET10 ? tet_edge[k] : hex_edge[k];
+        place[n_vertex + k] = fe_edge_node(kind, edge[0], edge[1]);
+    }
+    for (int k = 0; kind == FE_HEX27 && k < 6; k++) place[20 + k] = hex_face[k];
+}
+
+/* Connectivity [n_elem][n_corner] as VTK has it: the mesh's own, or allocated where that differs. */
+static fe_status vtk_nodes(const fe_mesh *mesh, int **conn)
+{
+    const int n_corner = fe_corners(mesh->kind);
+    int place[FE_MOST_CORNERS];
+    *conn = mesh->conn;
+    if (!fe_is_quadratic(mesh->kind)) return FE_OK;
+    vtk_order(mesh->kind, place);
+    FE_TRY(fe_reserve((size_t)mesh->n_elem * (size_t)n_corner, sizeof **conn, "VTU cells", (void **)conn));
+    for (size_t e = 0; e < (size_t)mesh->n_elem; e++)
+        for (int a = 0; a < n_corner; a++)
+            (*conn)[e * (size_t)n_corner + (size_t)a] = mesh->conn[e * (size_t)n_corner + (size_t)place[a]];
+    return FE_OK;
+}
+
 /* Connectivity, end offsets and VTK's cell types. */
 static fe_status write_cells(FILE *xml, base64 *a, const fe_mesh *mesh)
 {
@@ -145,13 +185,15 @@ static fe_status write_cells(FILE *xml, base64 *a, const fe_mesh *mesh)
     const int n_corner = fe_corners(mesh->kind);
     int64_t *end = NULL;
     unsigned char *type = NULL;
+    int *conn = NULL;
     FE_ALLOCATE(end, n, "VTU cells");
     fe_status status = fe_allocate(n, 1, "VTU cells", (void **)&type);
+    if (status == FE_OK) status = vtk_nodes(mesh, &conn);
     for (size_t e = 0; status == FE_OK && e < n; e++) {
         end[e] = ((int64_t)e + 1) * n_corner;
-        type[e] = n_corner == 4 ? 10 : 12; /* VTK_TETRA, VTK_HEXAHEDRON */
+        type[e] = cell_type(mesh->kind);
     }
-    const array connectivity = {"connectivity", "Int32", 1, sizeof(int), mesh->conn},
+    const array connectivity = {"connectivity", "Int32", 1, sizeof(int), conn},
                 offsets = {"offsets", "Int64", 1, sizeof *end, end}, types = {"types", "UInt8", 1, 1, type};
     fprintf(xml, "<Cells>\n");
     if (status == FE_OK) status = write_array(xml, a, &connectivity, n * (size_t)n_corner);
@@ -160,6 +202,7 @@ static fe_status write_cells(FILE *xml, base64 *a, const fe_mesh *mesh)
     fprintf(xml, "</Cells>\n");
     free(end);
     free(type);
+    if (conn != mesh->conn) free(conn);
     return status;
 }
 

@@ -211,6 +211,12 @@ fe_status fe_boundary_contact(const fe_case *c, const fe_mesh *mesh, const unsig
 {
     work w = {.c = c, .mesh = mesh, .is_fixed = is_fixed, .b = b};
     if (!c->n_contact) return FE_OK;
+    if (fe_is_quadratic(mesh->kind))
+        return fe_fail(
+            FE_BAD_INPUT,
+            "%s: key \"contact\": %s has %s elements; contact is for linear ones, tet4 or hex8: mesh "
+            "with Mesh.ElementOrder = 1",
+            c->file, fe_boundary_mesh(mesh), fe_kind_name(mesh->kind));
     FE_ALLOCATE(b->contact, c->n_contact, "contact");
     const fe_status status = apply(&w, b);
     free(w.area), free(w.young), free(w.outward), free(w.first), free(w.elem);

@@ -3,6 +3,7 @@
  *
  * The volume element of a face tells the outward direction, so the corner order in the mesh file does not
  * matter. */
+#include "common/mesh/quadratic.h"
 #include "common/problem/boundary.h"
 #include "common/problem/expression.h"
 
@@ -17,7 +18,8 @@ typedef struct work {
     /* the load at hand: */
     const fe_load *load;
     fe_expression *expression[3];
-    double *force; /* [n_node][3] what it adds to */
+    double *force;      /* [n_node][3] what it adds to */
+    fe_side_rule *rule; /* the last one of quadratic lines, sides or elements */
 } work;
 
 /* --- values of a load ---------------------------------------------------------------------------------- */
@@ -183,7 +185,34 @@ static fe_status add_quadrangle(work *w, const int *node)
     return FE_OK;
 }
 
-/* "1, 2, 3": the tags of a facet's nodes. */
+/* A line, a side or an element with quadratic shape functions, by a rule that is exact for constant loads on
+ * curved ones, N_a det J or N_a ∂x/∂ξ × ∂x/∂η, and for linear expressions; the lengths of curved lines and
+ * the areas under tractions are no polynomials. */
+static fe_status add_quadratic(work *w, int n, const int *node)
+{
+    const int side = n >= 10 && has_expression(w) ? 5 : 4;
+    if (!w->rule) FE_ALLOCATE(w->rule, 1, "quadrature");
+    if (w->rule->n_node != n || w->rule->side != side) fe_side_rule_make(n, side, w->rule);
+    for (int q = 0; q < w->rule->n_point; q++) {
+        const double *shape = w->rule->shape[q], weight = w->rule->weight[q];
+        double J[3][3] = {{0}}, area[3]; /* J[j] = ∂x / ∂ξ_j */
+        for (int a = 0; a < n; a++)
+            for (int j = 0; j < 3; j++)
+                for (int i = 0; i < 3; i++)
+                    J[j][i] += w->rule->gradient[q][a][j] * w->mesh->x[3 * (size_t)node[a] + (size_t)i];
+        cross(J[0], J[1], weight, area);
+        if (n == 3)
+            FE_TRY(add_point(w, n, node, shape,
+                             weight * sqrt(J[0][0] * J[0][0] + J[0][1] * J[0][1] + J[0][2] * J[0][2])));
+        else if (n < 10)
+            FE_TRY(add_face_point(w, n, node, shape, area));
+        else
+            FE_TRY(add_point(w, n, node, shape, area[0] * J[2][0] + area[1] * J[2][1] + area[2] * J[2][2]));
+    }
+    return FE_OK;
+}
+
+/* "1, 2, 3": the tags of a facet's vertices. */
 static void facet_tags(const fe_mesh *mesh, const int *facet, int n, char text[96])
 {
     for (int a = 0, used = 0; a < n; a++)
@@ -194,22 +223,26 @@ static void facet_tags(const fe_mesh *mesh, const int *facet, int n, char text[9
 static fe_status apply_faces(work *w, const fe_group *group)
 {
     const fe_load *l = w->load;
+    const int kind = w->mesh->kind;
     if (!w->first) FE_TRY(fe_mesh_node_elements(w->mesh, &w->first, &w->elem));
     for (int f = 0; f < group->n_facet; f++) {
-        const int *facet = group->facet + 4 * (size_t)f, n = facet[3] < 0 ? 3 : 4;
+        const int *facet = group->facet + (size_t)fe_facet_width(kind) * (size_t)f,
+                  n = fe_facet_nodes(kind, facet);
         int outward[FE_MOST_FACE];
         int behind = -1;
         const int n_owner = fe_boundary_orient(w->mesh, w->first, w->elem, facet, n, outward, &behind);
         if (n_owner != 1) {
             char tags[96];
-            facet_tags(w->mesh, facet, n, tags);
+            facet_tags(w->mesh, facet, fe_facet_vertices(kind, facet), tags);
             return fe_fail(
                 FE_BAD_INPUT,
                 "%s: key \"neumann[%d].group\": \"%s\": the face with nodes %s belongs to %d volume "
                 "elements, a loaded face must belong to one",
                 w->c->file, l->entry, l->group, tags, n_owner);
         }
-        FE_TRY(n == 3 ? add_triangle(w, outward) : add_quadrangle(w, outward));
+        FE_TRY(n == 3   ? add_triangle(w, outward)
+               : n == 4 ? add_quadrangle(w, outward)
+                        : add_quadratic(w, n, outward));
     }
     return FE_OK;
 }
@@ -262,7 +295,9 @@ static fe_status apply_volume(work *w, const fe_group *group)
     const int n_corner = fe_corners(w->mesh->kind), n = group ? group->n_facet : w->mesh->n_elem;
     for (int k = 0; k < n; k++) {
         const int *node = w->mesh->conn + (size_t)n_corner * (size_t)(group ? group->facet[k] : k);
-        FE_TRY(n_corner == 4 ? add_tet4(w, node) : add_hex8(w, node));
+        FE_TRY(n_corner == 4   ? add_tet4(w, node)
+               : n_corner == 8 ? add_hex8(w, node)
+                               : add_quadratic(w, n_corner, node));
     }
     return FE_OK;
 }
@@ -287,8 +322,10 @@ static fe_status apply_lines_or_points(work *w, const fe_group *group)
 {
     static const double whole[1] = {1};
     for (int k = 0; k < group->n_facet; k++) {
-        const int *node = group->facet + 4 * (size_t)k;
-        FE_TRY(group->dim ? add_line(w, node) : add_point(w, 1, node, whole, 1));
+        const int *node = group->facet + (size_t)fe_facet_width(w->mesh->kind) * (size_t)k;
+        FE_TRY(!group->dim                      ? add_point(w, 1, node, whole, 1)
+               : fe_is_quadratic(w->mesh->kind) ? add_quadratic(w, 3, node)
+                                                : add_line(w, node));
     }
     return FE_OK;
 }
@@ -326,6 +363,6 @@ fe_status fe_boundary_loads(const fe_case *c, const fe_mesh *mesh, fe_boundary *
         status = apply_load(&w, b);
         close_values(&w);
     }
-    free(w.first), free(w.elem);
+    free(w.first), free(w.elem), free(w.rule);
     return status;
 }
