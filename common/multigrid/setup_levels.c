@@ -214,6 +214,8 @@ static fe_status choose_product(fe_multigrid *m)
         if (!rows) return fe_fail(FE_FAILED, "multigrid: node_csr is not in this build");
         m->assembly = fe_variant_table(rows, m->device->ops->on_gpu, FE_DOUBLE);
         m->work = NULL;
+        if (fe_is_quadratic(p.kind) && !m->assembly->quadratic)
+            return fe_fail(FE_FAILED, "multigrid: node_csr does not compute %s", fe_kind_name(p.kind));
     }
     return FE_OK;
 }
