@@ -20,7 +20,7 @@ static fe_mesh cells_of(int kind, int nx, int ny, int nz, int distorted)
     const double length[3] = {1, 1, 1};
     fe_mesh mesh = box(fe_linear_kind(kind), nx, ny, nz, 1, 1, 1, distorted ? 0.15 : 0.0);
     if (!fe_is_quadratic(kind)) return mesh;
-    make_quadratic(&mesh);
+    must(fe_mesh_elevate(&mesh));
     if (distorted) curve_sides(&mesh, 0.03, length);
     return mesh;
 }
