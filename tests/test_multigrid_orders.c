@@ -158,6 +158,36 @@ static void linear_elements(void **state)
     }
 }
 
+/* The elastic matrix, which the direct solver takes, against the product. */
+static void elastic_matrix(void **state)
+{
+    const scene s = {.backend = backend_of(state), .variant = plain};
+    for (int k = 0; k < 2; k++) {
+        fe_mesh mesh = cube_of(kinds[k], 3);
+        bench *t = bench_open_bare(&mesh, &s, NULL);
+        fe_elastic_rows e = {0};
+        double error = 0.0, size = 0.0;
+        t->m.assembly = t->assembly, t->m.work = t->work;
+        must(fe_elastic_rows_open(&t->problem, t->n_fixed, t->fixed, 2, &e));
+        fill(t, 3, t->x);
+        must(apply_elastic(t, t->x, t->y));
+        double *x = fetch(t, t->n, sizeof *x, t->x), *y = fetch(t, t->n, sizeof *y, t->y);
+        for (int i = 0; i < e.A.n_row; i++)
+            for (size_t r = 0; r < 3; r++) {
+                double sum = 0.0;
+                for (int p = e.A.first[i]; p < e.A.first[i + 1]; p++)
+                    for (size_t c = 0; c < 3; c++)
+                        sum += fe_sparse_block(&e.A, p)[3 * r + c] * x[3 * (size_t)e.A.column[p] + c];
+                error = fmax(error, fabs(sum - y[3 * (size_t)i + r])), size = fmax(size, fabs(sum));
+            }
+        if (!(error < 1e-12 * size)) fail_msg("%s: off by %.2e of %.2e", fe_kind_name(kinds[k]), error, size);
+        free(x), free(y);
+        fe_elastic_rows_close(&e);
+        bench_close(t);
+        fe_mesh_close(&mesh);
+    }
+}
+
 /* --- the cycle --------------------------------------------------------------------------------------- */
 
 typedef fe_status (*cycle)(void *multigrid, double *r, double *z);
@@ -343,9 +373,15 @@ int main(int argc, char **argv)
 #test " " #backend, test, NULL, NULL, backend                                                        \
     }
 #define BOTH(test) ON(test, host), ON(test, cuda)
-    const struct CMUnitTest tests[] = {BOTH(interpolation),          BOTH(transposes), BOTH(linear_elements),
-                                       BOTH(symmetric_and_positive), BOTH(iterations), BOTH(strategies),
-                                       BOTH(small_and_again),        BOTH(ranks)};
+    const struct CMUnitTest tests[] = {BOTH(interpolation),
+                                       BOTH(transposes),
+                                       BOTH(linear_elements),
+                                       BOTH(elastic_matrix),
+                                       BOTH(symmetric_and_positive),
+                                       BOTH(iterations),
+                                       BOTH(strategies),
+                                       BOTH(small_and_again),
+                                       BOTH(ranks)};
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("multigrid by order", tests, NULL, NULL) ? 1 : 0;
 }

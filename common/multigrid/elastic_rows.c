@@ -118,7 +118,7 @@ FE_BODY void assemble_rows(int kind, const fe_view *m, int first, int last, int 
         const fe_element e = load_at(kind, m, &c, &corner, node, x);
         for (int i = 0; i < 9 * fe_corners(kind); i++) K[i / 9][i % 9] = fe_splat(0.0);
         FE_UNROLL_LARGE_FOR (int k = 0; k < fe_planes(kind); k++)
-            fe_add_stiffness(kind, m, e, fe_no_turn(), k, x, 0, fe_corners(kind), K);
+            fe_add_stiffness(kind, m, e, corner, k, x, 0, fe_corners(kind), K);
         for (int l = 0; l < c.active; l++) {
             const int i = c.row.lane[l];
             for (int k = A->first[i]; i != marked && k < A->first[i + 1]; k++) place[A->column[k]] = k;
