@@ -338,6 +338,7 @@ static fe_status make_quadratic(int n, char **argument)
     FE_TRY(check_options("quadratic", &o));
     FE_TRY(fe_mesh_read(o.file, 1, &mesh));
     fe_status status = fe_mesh_elevate(&mesh);
+    if (status == FE_OK) status = fe_mesh_check(&mesh);
     if (status == FE_OK) status = fe_mesh_reorder(&mesh, o.order, o.box.seed);
     if (status == FE_OK) return write_and_close(&o, &mesh);
     fe_mesh_close(&mesh);

@@ -119,6 +119,41 @@ static void random_meshes_move_as_their_stiffness_says(void **state)
     for (int k = 0; k < 4; k++) assert_true(seen[k] > 0);
 }
 
+/* Quadratic elements share faces where their linear ones do, and turn about the same hinges. */
+static void quadratic_bodies_move_as_linear_ones(void **state)
+{
+    (void)state;
+    int n_held = 0, n_part = 0, n_hinge = 0;
+    random_state = 23;
+    for (int t = 0; t < 300; t++) {
+        const int kind = t % 2 ? FE_HEX8 : FE_TET4, n = kind == FE_HEX8 ? 3 : 2;
+        fe_mesh mesh = make_box(kind, (const int[]){n, n, t / 2 % 3 ? n : 1}, (const double[]){n, n, n},
+                                t % 5 ? 0.2 : 0, (uint64_t)t + 1);
+        unsigned char *is_kept = zeros((size_t)mesh.n_elem, 1);
+        const double share = 0.4 + 0.3 * uniform(), density = t % 3 ? 0.25 + 0.25 * uniform() : 0.1;
+        for (int e = 0; e < mesh.n_elem; e++) is_kept[e] = 0.5 + 0.5 * uniform() < share;
+        is_kept[0] = 1;
+        thin_out(&mesh, is_kept);
+        unsigned char *is_fixed = zeros(3 * 8 * (size_t)mesh.n_node, 1); /* of vertices only */
+        for (int i = 0; i < 3 * mesh.n_node; i++) is_fixed[i] = 0.5 + 0.5 * uniform() < density;
+        const fe_mechanism linear = find(&mesh, is_fixed);
+        const int n_vertex = mesh.n_node;
+        must(fe_mesh_elevate(&mesh));
+        assert_true(mesh.n_node < 8 * n_vertex);
+        const fe_mechanism quadratic = find(&mesh, is_fixed);
+        assert_int_equal(linear.moves, quadratic.moves);
+        assert_int_equal(linear.n_part, quadratic.n_part);
+        if (quadratic.moves) assert_turns(&mesh, &quadratic);
+        n_held += !linear.moves;
+        n_part += linear.moves && !linear.hinge;
+        n_hinge += linear.moves && linear.hinge;
+        free(is_kept), free(is_fixed);
+        fe_mesh_close(&mesh);
+    }
+    if (n_held < 10 || n_part < 10 || n_hinge < 10)
+        fail_msg("%d held, %d parts, %d hinges", n_held, n_part, n_hinge);
+}
+
 /* --- known linkages ---------------------------------------------------------------------------------- */
 
 enum { HELD = -1 };
@@ -233,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bodies_do_not_depend_on_the_order),
         cmocka_unit_test(random_meshes_move_as_their_stiffness_says),
+        cmocka_unit_test(quadratic_bodies_move_as_linear_ones),
         cmocka_unit_test(checkerboards_turn_or_are_held),
         cmocka_unit_test(sheets_of_squares_are_linkages),
         cmocka_unit_test(rings_of_four_are_linkages),

@@ -1,4 +1,5 @@
 /* Meshes of Tet10 and Hex27: boxes, elevated meshes, faces, figures of quality. */
+#include "common/mesh/bisect.h"
 #include "common/mesh/jacobian.h"
 #include "common/mesh/mesh.h"
 #include "common/mesh/quadratic.h"
@@ -285,6 +286,160 @@ static void quality_of_regular_quadratic_elements(void **state)
     fe_mesh_close(&mesh), fe_mesh_close(&linear);
 }
 
+/* Of the nodes' coordinates, in any order. */
+static uint64_t hash_of_places(const fe_mesh *mesh)
+{
+    uint64_t sum = 0;
+    for (int n = 0; n < mesh->n_node; ++n) {
+        uint64_t word[3];
+        memcpy(word, mesh->x + 3 * (size_t)n, sizeof word);
+        sum += fe_mix(fe_mix(fe_mix(word[0]) ^ word[1]) ^ word[2]);
+    }
+    return sum;
+}
+
+/* As many nodes, at the same places, as the refined linear mesh has, an eighth of its elements, the same
+ * sides. */
+static void irregular_meshes_have_the_nodes_of_refined_ones(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; ++k)
+        for (int n = 1; n < 5000; n = 30 * n + 300) {
+            fe_mesh mesh, linear;
+            int n_node, n_elem;
+            must(fe_mesh_irregular(quadratic[k], n, 5, &mesh));
+            must(fe_mesh_irregular(fe_linear_kind(quadratic[k]), n, 5, &linear));
+            must(fe_mesh_irregular_size(quadratic[k], n, 5, &n_node, &n_elem));
+            must(fe_mesh_check(&mesh));
+            assert_int_equal(mesh.n_node, n_node);
+            assert_int_equal(mesh.n_elem, n_elem);
+            assert_int_equal(linear.n_node, n_node);
+            assert_int_equal(linear.n_elem, 8 * n_elem);
+            assert_true(hash_of_places(&mesh) == hash_of_places(&linear));
+            assert_true(fabs(quality_of(&mesh).volume - 1) < 1e-12);
+            assert_true(fabs(enclosed_by_curved_sides(&mesh) - 1) < 1e-12);
+            fe_mesh_close(&mesh), fe_mesh_close(&linear);
+        }
+}
+
+static void require_permutation(const int *order, int n)
+{
+    char *seen = calloc((size_t)n, 1);
+    assert_non_null(seen);
+    for (int i = 0; i < n; ++i) {
+        assert_in_range(order[i], 0, n - 1);
+        assert_int_equal(seen[order[i]]++, 0);
+    }
+    free(seen);
+}
+
+/* Orders that suit strategies, of a box and of an irregular mesh whose own order is bad. */
+static void quadratic_meshes_are_arranged(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 8; ++k) {
+        const int kind = quadratic[k % 2], pieces = k / 2 % 2;
+        fe_mesh mesh;
+        fe_arrangement own, random;
+        double cost[2];
+        if (k < 4)
+            mesh = small_box(kind, 6, 7, 8, 0.1);
+        else
+            must(fe_mesh_irregular(kind, 8000, 1, &mesh));
+        must(fe_mesh_arrange_for(&mesh, pieces, &own));
+        must(fe_mesh_arrange(&mesh, FE_ORDER_RANDOM, 1, &random));
+        require_permutation(own.node, mesh.n_node);
+        require_permutation(own.elem, mesh.n_elem);
+        assert_int_equal(own.in_pieces, pieces);
+        must(fe_order_cost(&mesh, &own, &cost[0]));
+        must(fe_order_cost(&mesh, &random, &cost[1]));
+        /* 32 sectors and lines at most for each of a warp's nodes */
+        assert_true(cost[0] > 0 && cost[0] < 0.8 * cost[1]);
+        fe_arrangement_close(&own), fe_arrangement_close(&random);
+        fe_mesh_close(&mesh);
+    }
+}
+
+/* 8³ Hex27 in pieces of 2 × 2 × 4: 225 nodes each, as pieces of Hex8 have. */
+static void pieces_are_compact(void **state)
+{
+    (void)state;
+    const int most = fe_piece_elements(FE_HEX27);
+    fe_mesh mesh = make_box(FE_HEX27, (const int[]){8, 8, 8}, (const double[]){1, 1, 1}, 0, 0);
+    must(fe_mesh_reorder(&mesh, FE_ORDER_RANDOM, 4));
+    must(fe_mesh_reorder(&mesh, FE_ORDER_BISECTION, 0));
+    int *seen = calloc((size_t)mesh.n_node, sizeof *seen);
+    assert_non_null(seen);
+    for (int first = 0; first < mesh.n_elem; first += most) {
+        int n = 0;
+        for (int k = 27 * first; k < 27 * (first + most); ++k) {
+            n += seen[mesh.conn[k]] != first + 1;
+            seen[mesh.conn[k]] = first + 1;
+        }
+        assert_int_equal(n, 225);
+    }
+    free(seen);
+    fe_mesh_close(&mesh);
+}
+
+/* A piece of a box has the box's tags and places, also of middle nodes. */
+static void box_pieces_are_those_of_the_box(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; ++k) {
+        const fe_box box = {quadratic[k], {4, 3, 5}, {1.5, 2, 0.7}, 0.15, 9};
+        fe_mesh whole, piece;
+        must(fe_mesh_box(&box, &whole));
+        must(fe_mesh_box_piece(&box, (const int[]){1, 0, 2}, (const int[]){3, 2, 5}, &piece));
+        assert_int_equal(piece.n_node, 5 * 5 * 7);
+        for (int n = 0; n < piece.n_node; ++n)
+            assert_memory_equal(piece.x + 3 * (size_t)n, whole.x + 3 * (size_t)(piece.node_tag[n] - 1),
+                                3 * sizeof(double));
+        const int nc = fe_corners(quadratic[k]);
+        for (int e = 0; e < piece.n_elem; ++e)
+            for (int a = 0; a < nc; ++a)
+                assert_int_equal(piece.node_tag[piece.conn[e * nc + a]] - 1,
+                                 whole.conn[(piece.elem_tag[e] - 1) * nc + a]);
+        fe_mesh_close(&whole), fe_mesh_close(&piece);
+    }
+}
+
+/* Two parts side by side whose common nodes are there twice: vertices and middles are found. */
+static void nodes_at_one_place_are_found(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; ++k) {
+        fe_mesh mesh = make_box(quadratic[k], (const int[]){2, 2, 2}, (const double[]){1, 1, 1}, 0, 0);
+        int *moved = calloc((size_t)mesh.n_node, sizeof *moved), n = mesh.n_node;
+        const int nc = fe_corners(mesh.kind);
+        mesh.x = realloc(mesh.x, 6 * (size_t)n * sizeof *mesh.x);
+        mesh.node_tag = realloc(mesh.node_tag, 2 * (size_t)n * sizeof *mesh.node_tag);
+        assert_true(moved && mesh.x && mesh.node_tag);
+        for (int e = 0; e < mesh.n_elem;
+             ++e) { /* the second half's elements get copies of the middle plane */
+            double centre = 0;
+            for (int a = 0; a < nc; ++a) centre += mesh.x[3 * (size_t)mesh.conn[e * nc + a]] / nc;
+            for (int a = 0; a < nc && centre > 0.5; ++a) {
+                int *node = &mesh.conn[e * nc + a];
+                if (mesh.x[3 * (size_t)*node] != 0.5) continue;
+                if (!moved[*node]) {
+                    memcpy(mesh.x + 3 * (size_t)n, mesh.x + 3 * (size_t)*node, 3 * sizeof *mesh.x);
+                    mesh.node_tag[n] = n + 1;
+                    moved[*node] = n++;
+                }
+                *node = moved[*node];
+            }
+        }
+        mesh.n_node = n;
+        fe_coincidence found;
+        must(fe_mesh_coincident(&mesh, &found));
+        assert_int_equal(found.n_part, 2);
+        assert_int_equal(found.n_node, 25);
+        free(moved);
+        fe_mesh_close(&mesh);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +450,11 @@ int main(void)
         cmocka_unit_test(mirrored_quadratic_elements_are_turned),
         cmocka_unit_test(bent_sides_are_refused),
         cmocka_unit_test(quality_of_regular_quadratic_elements),
+        cmocka_unit_test(irregular_meshes_have_the_nodes_of_refined_ones),
+        cmocka_unit_test(quadratic_meshes_are_arranged),
+        cmocka_unit_test(pieces_are_compact),
+        cmocka_unit_test(box_pieces_are_those_of_the_box),
+        cmocka_unit_test(nodes_at_one_place_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

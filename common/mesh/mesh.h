@@ -170,7 +170,8 @@ fe_status fe_mesh_refine(fe_mesh *mesh, uint64_t seed);
 
 /* Makes Tet10 of Tet4, Hex27 of Hex8, in place: new nodes in the middle of edges, of faces and of elements,
  * numbered behind the others in the order in which elements meet them. Facets of groups get theirs; sides
- * stay straight. Closes the mesh on failure. */
+ * stay straight. fe_mesh_check may refuse the result of Hex8 that are nearly folded at a vertex, because the
+ * quadrature points of Hex27 are nearer to it. Closes the mesh on failure. */
 fe_status fe_mesh_elevate(fe_mesh *mesh);
 
 /* Quality over all elements. Jacobians are taken at the centre (Tet4) or at all nodes (others); `scaled` is

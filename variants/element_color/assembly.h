@@ -12,7 +12,7 @@
  * cut where it has more nodes. */
 #define ELEMENT_COLOR_ELEMENTS(kind)                                                                         \
     (FE_ON_DEVICE && FE_CORNERS(kind) == 4 ? FE_PIECE_ELEMENTS(kind) / 2 : FE_PIECE_ELEMENTS(kind))
-#define ELEMENT_COLOR_NODES(kind) (FE_CORNERS(kind) == 8 ? 384 : 192)
+#define ELEMENT_COLOR_NODES(kind) (FE_CORNERS(kind) == 8 || FE_CORNERS(kind) == 27 ? 384 : 192)
 enum { ELEMENT_COLOR_MOST_ELEMENTS = 360, ELEMENT_COLOR_MOST_NODES = 384 };
 
 typedef struct element_color_block {

@@ -1,17 +1,25 @@
 /* element_color on the device: one launch per colour of blocks, one block of elements per thread block. */
-#define FE_LINEAR_KINDS
 #define FE_CHAINED (color > 0)
+#include "common/physics/lanes.h"
 #include "common/physics/plane.h"
 #include "common/problem/kernels.h"
 #include "variants/element_color/assembly.h"
 
-/* Threads of an element: two share a factored Hex8, a plane of four points each. */
-#define TEAM(kind) ((kind) == FE_HEX8 ? 2 : 1)
+/* Threads of an element: two share a factored Hex8, a plane of four points each; those of quadratic elements
+ * hold a point each, four of a Tet10 and a warp of a Hex27 (common/physics/lanes.h). */
+#define TEAM(kind) ((kind) == FE_HEX8 ? 2 : (kind) == FE_TET10 ? 4 : (kind) == FE_HEX27 ? 32 : 1)
+#define IS_QUADRATIC(kind) ((kind) == FE_TET10 || (kind) == FE_HEX27)
+/* Corners that a thread reads, and those whose forces it has. */
+#define READ(kind) ((kind) == FE_TET10 ? 4 : (kind) == FE_HEX27 ? 1 : FE_CORNERS(kind))
+#define HELD(kind) (IS_QUADRATIC(kind) ? READ(kind) : FE_CORNERS(kind) / TEAM(kind))
+/* Corners whose diagonal blocks a thread computes. */
+#define BLOCKS(kind) ((FE_CORNERS(kind) + TEAM(kind) - 1) / TEAM(kind))
 #define THREADS(kind) ((TEAM(kind) * ELEMENT_COLOR_ELEMENTS(kind) + 31) / 32 * 32)
 /* Elements of so many colours add at the same time, each colour to sums of its own. */
-#define SUMS(kind) (FE_CORNERS(kind) == 8 ? 2 : 4)
+#define SUMS(kind) (FE_CORNERS(kind) == 8 || (kind) == FE_HEX27 ? 2 : 4)
 /* Thread blocks that a multiprocessor must have registers for. */
-#define LEAST_BLOCKS(kind) ((kind) == FE_TET4 ? 5 : (kind) == FE_TET4_P4 ? 4 : (kind) == FE_HEX8 ? 2 : 1)
+#define LEAST_BLOCKS(kind)                                                                                   \
+    ((kind) == FE_TET4 ? 5 : (kind) == FE_TET4_P4 ? 4 : (kind) == FE_HEX8 || (kind) == FE_TET10 ? 2 : 1)
 
 /* The nodes of a block in shared memory: coordinates and displacements, in whose place sums stand later. */
 template <int kind> struct block_nodes {
@@ -40,18 +48,33 @@ FE_BODY fe_real read_number(const fe_number *row, int node, int from, int c)
     return (fe_real)(FE_PRECISION == FE_MIXED ? row[3 * node + c] - row[3 * from + c] : row[3 * node + c]);
 }
 
-/* Forces on the corners of an element, or of plane k of a Hex8 that has two threads. */
-template <int kind>
-FE_BODY void element_forces(int op, const fe_view *m, int e, int k, const int node[8],
-                            const block_nodes<kind> *s, fe_real force[8][3])
+/* The corner that thread k of an element reads, and whether it adds the force on it. */
+template <int kind> FE_BODY int corner_read(int b, int k)
 {
-    fe_real x[8][3], u[8][3];
-    FE_UNROLL_FOR (int b = 0; b < FE_CORNERS(kind); b++)
+    return kind == FE_TET10 ? fe_tet10_held(b, k) : kind == FE_HEX27 ? fe_hex27_lane() : b;
+}
+template <int kind> FE_BODY bool adds(int b, int k)
+{
+    return kind == FE_TET10 ? fe_tet10_adds(k, b) : kind == FE_HEX27 ? k < FE_HEX27_LANES : true;
+}
+
+/* Forces on the corners of an element, on those that thread k holds of a quadratic one, or of plane k of a
+ * Hex8 that has two threads. */
+template <int kind>
+FE_BODY void element_forces(int op, const fe_view *m, int e, int k, const int node[],
+                            const block_nodes<kind> *s, fe_real force[][3])
+{
+    fe_real x[READ(kind)][3], u[READ(kind)][3];
+    FE_UNROLL_FOR (int b = 0; b < READ(kind); b++)
         FE_UNROLL_FOR (int c = 0; c < 3; c++) {
             x[b][c] = read_number(s->row[0], node[b], node[0], c);
             u[b][c] = read_number(s->row[1], node[b], node[0], c);
         }
-    if (TEAM(kind) == 2) {
+    if constexpr (kind == FE_TET10) {
+        fe_tet10_team_forces(op, m, fe_element_open(m, e, k), x, u, force);
+    } else if constexpr (kind == FE_HEX27) {
+        fe_hex27_warp_forces(op, m, fe_element_open(m, e, fe_no_turn()), x[0], u[0], force[0]);
+    } else if constexpr (TEAM(kind) == 2) {
         const fe_element element = fe_element_open(m, e, 0);
         fe_plane_forces(
             k, x, u,
@@ -76,15 +99,15 @@ FE_BODY void block_forces(int op, const fe_view *m, const element_color_order *o
                           const fe_number *displacement, fe_number *y)
 {
     __shared__ block_nodes<kind> s;
-    const int held = FE_CORNERS(kind) / TEAM(kind), n = ELEMENT_COLOR_ELEMENTS(kind);
+    const int held = HELD(kind), n = ELEMENT_COLOR_ELEMENTS(kind);
     const element_color_block b = order->block[block];
     const int slot = threadIdx.x / TEAM(kind), k = threadIdx.x % TEAM(kind), own = min(slot, b.n_elem - 1);
     const size_t start = (size_t)n * b.place;
-    int node[8];
-    fe_real force[8][3];
+    int node[READ(kind)];
+    fe_real force[READ(kind)][3];
     fe_let_next_start();
-    FE_UNROLL_FOR (int c = 0; c < FE_CORNERS(kind); c++)
-        node[c] = order->corner[FE_CORNERS(kind) * start + c * n + own];
+    FE_UNROLL_FOR (int c = 0; c < READ(kind); c++)
+        node[c] = order->corner[FE_CORNERS(kind) * start + corner_read<kind>(c, k) * n + own];
     const int color = slot < b.n_elem ? order->color[start + own] : -1, e = order->elem[start + own];
     read_nodes(m, order, &b, displacement, &s);
     __syncthreads();
@@ -96,10 +119,11 @@ FE_BODY void block_forces(int op, const fe_view *m, const element_color_order *o
         if (color >= now && color < now + SUMS(kind)) {
             fe_number *row = s.row[color - now], sum[3 * held];
             int at[held];
-            FE_UNROLL_FOR (int c = 0; c < held; c++) at[c] = 3 * (k ? node[(c + held) % 8] : node[c]);
+            FE_UNROLL_FOR (int c = 0; c < held; c++)
+                at[c] = 3 * (IS_QUADRATIC(kind) || !k ? node[c] : node[(c + held) % READ(kind)]);
             FE_UNROLL_FOR (int i = 0; i < 3 * held; i++) sum[i] = row[at[i / 3] + i % 3];
             FE_UNROLL_FOR (int i = 0; i < 3 * held; i++)
-                row[at[i / 3] + i % 3] = sum[i] + force[i / 3][i % 3];
+                if (adds<kind>(i / 3, k)) row[at[i / 3] + i % 3] = sum[i] + force[i / 3][i % 3];
         }
         __syncthreads();
     }
@@ -114,36 +138,46 @@ FE_BODY void block_forces(int op, const fe_view *m, const element_color_order *o
 }
 
 /* d[node] += diagonal blocks of a block's elements. A thread of two computes those of four corners, the first
- * ones of the element turned by 4 k. */
+ * ones of the element turned by 4 k; thread k of a quadratic element those of the corners k, k + TEAM and so
+ * on. */
 template <int kind>
 FE_BODY void block_diagonal(const fe_view *m, const element_color_order *order, int block, fe_number *d)
 {
     __shared__ block_nodes<kind> s;
-    const int held = FE_CORNERS(kind) / TEAM(kind), n = ELEMENT_COLOR_ELEMENTS(kind);
+    const int held = BLOCKS(kind), n = ELEMENT_COLOR_ELEMENTS(kind);
     const int place[9] = {0, 3, 5, 3, 1, 4, 5, 4, 2};
     const element_color_block b = order->block[block];
     const int slot = threadIdx.x / TEAM(kind), k = threadIdx.x % TEAM(kind), own = min(slot, b.n_elem - 1);
+    const int turn = IS_QUADRATIC(kind) ? 0 : 4 * k;
     const size_t start = (size_t)n * b.place;
     fe_number *sum = s.row[0];
-    fe_real x[8][3], entry[8][6];
-    int node[8];
+    fe_real x[FE_CORNERS(kind)][3], entry[held][6];
+    int node[FE_CORNERS(kind)], at[held];
     fe_let_next_start();
     FE_UNROLL_FOR (int c = 0; c < FE_CORNERS(kind); c++)
-        node[c] = order->corner[FE_CORNERS(kind) * start + (c ^ 4 * k) * n + own];
+        node[c] = order->corner[FE_CORNERS(kind) * start + (c ^ turn) * n + own];
     const int color = slot < b.n_elem ? order->color[start + own] : -1;
-    const fe_element element = fe_element_open(m, order->elem[start + own], 4 * k);
+    const fe_element element = fe_element_open(m, order->elem[start + own], turn);
     read_nodes(m, order, &b, NULL, &s);
     __syncthreads();
     FE_UNROLL_FOR (int i = 0; i < 3 * FE_CORNERS(kind); i++)
         x[i / 3][i % 3] = read_number(s.row[0], node[i / 3], node[0], i % 3);
-    FE_UNROLL_FOR (int c = 0; c < held; c++) fe_element_diagonal(kind, m, element, x, c, entry[c]);
+    FE_UNROLL_FOR (int c = 0; c < held; c++) {
+        const int corner = IS_QUADRATIC(kind) ? min(k + TEAM(kind) * c, FE_CORNERS(kind) - 1) : c;
+        if (IS_QUADRATIC(kind))
+            fe_corner_diagonal(kind, m, element, x, corner, entry[c]);
+        else
+            fe_element_diagonal(kind, m, element, x, c, entry[c]);
+        at[c] = IS_QUADRATIC(kind) ? order->corner[FE_CORNERS(kind) * start + corner * n + own] : node[c];
+    }
     __syncthreads();
     clear_sums<kind>(6 * b.n_node, sum); /* two rows */
     __syncthreads();
     for (int now = 0; now < b.n_color; now++) {
         if (color == now)
             FE_UNROLL_FOR (int i = 0; i < 6 * held; i++)
-                sum[6 * node[i / 6] + i % 6] += (fe_number)entry[i / 6][i % 6];
+                if (!IS_QUADRATIC(kind) || k + TEAM(kind) * (i / 6) < FE_CORNERS(kind))
+                    sum[6 * at[i / 6] + i % 6] += (fe_number)entry[i / 6][i % 6];
         __syncthreads();
     }
     fe_wait_for_earlier();

@@ -22,7 +22,7 @@ typedef struct room {
     int n_elem, n_node;
     int node[ELEMENT_COLOR_MOST_NODES];
     int16_t table[HASH];
-    uint16_t corner[ELEMENT_COLOR_MOST_ELEMENTS][8];
+    uint16_t corner[ELEMENT_COLOR_MOST_ELEMENTS][FE_MOST_CORNERS];
 } room;
 
 static int node_of(const element_color_draft *k, int e, int c) { return k->conn[(size_t)c * k->ld + e]; }

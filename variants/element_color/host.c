@@ -1,6 +1,5 @@
 /* element_color on the host: blocks of one colour are shared among threads, the elements of a block fill the
  * lanes. */
-#define FE_LINEAR_KINDS
 #include "common/problem/loops.h"
 #include "variants/element_color/assembly.h"
 

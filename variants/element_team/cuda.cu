@@ -1,15 +1,15 @@
 /* element_team on the device: element_team_elements() elements per warp. */
-#define FE_LINEAR_KINDS
 #define FE_STARTS_EARLY
 #include "common/problem/kernels.h"
 #include "variants/element_team/assembly.h"
 
 /* 80 registers with 8 lanes per Hex8, 128 with 4 and 168 with 2: the most that a kernel uses without
- * spilling. */
-enum { BLOCK_SIZE = HEX8_TEAM == 2 ? 64 : 128, BLOCKS = HEX8_TEAM == 4 ? 4 : 6 };
+ * spilling. 128 of quadratic elements. */
+enum { BLOCK_SIZE = HEX8_TEAM == 2 ? 64 : 128 };
+#define BLOCKS(kind) (HEX8_TEAM == 4 || (kind) == FE_TET10 || (kind) == FE_HEX27 ? 4 : 6)
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS) element_team_##operation##_##name(                 \
+    __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS(KIND)) element_team_##operation##_##name(           \
         fe_view m, int first, int last, const fe_number *displacement, fe_number *y)                         \
     {                                                                                                        \
         fe_wait_for_earlier();                                                                               \

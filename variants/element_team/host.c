@@ -1,5 +1,4 @@
 /* element_team on the host: a vector holds several teams. */
-#define FE_LINEAR_KINDS
 #include "common/problem/loops.h"
 #include "variants/element_team/assembly.h"
 

@@ -1,10 +1,9 @@
 /* element_warp on the device: one element per warp. */
-#define FE_LINEAR_KINDS
 #define FE_STARTS_EARLY
 #include "common/problem/kernels.h"
 #include "variants/element_warp/assembly.h"
 
-enum { BLOCK_SIZE = 128 };
+enum { BLOCK_SIZE = ELEMENT_WARP_BLOCK };
 
 #define FORCES(KIND, name, OP, operation)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE) element_warp_##operation##_##name(                         \
@@ -12,7 +11,7 @@ enum { BLOCK_SIZE = 128 };
     {                                                                                                        \
         fe_wait_for_earlier();                                                                               \
         const int e = first + fe_warp_first(1);                                                              \
-        if (e < last) element_warp_forces(KIND, OP, &m, e, 1, displacement, y);                              \
+        if (e < last) element_warp_forces(KIND, OP, &m, e, last, 1, displacement, y);                        \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
@@ -20,7 +19,7 @@ enum { BLOCK_SIZE = 128 };
     {                                                                                                        \
         fe_wait_for_earlier();                                                                               \
         const int e = fe_warp_first(1);                                                                      \
-        if (e < m.n_elem) element_warp_diagonal(KIND, &m, e, 1, d);                                          \
+        if (e < m.n_elem) element_warp_diagonal(KIND, &m, e, m.n_elem, 1, d);                                \
     }
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
