@@ -25,7 +25,9 @@ static const char help[] =
     "  --refine N                makes eight elements of each of a FILE.msh, N times (0)\n"
     "  --dofs N                  degrees of freedom, approximately (300000)\n"
     "  --weak                    --dofs or the cells are those of a rank, not the total; boxes only\n"
-    "  --elements LIST           tet4, hex8, tet4_p4, hex8_naive (hex8)\n"
+    "  --elements LIST           tet4, hex8, tet4_p4, hex8_naive; tet10, hex27: on several ranks not of a "
+    "box "
+    "(hex8)\n"
     "  --variants LIST           strategies (all); --list prints them\n"
     "  --order ORDER             order within each rank: auto (default: what each strategy wants), as-is,\n"
     "                            lexicographic, rcm, morton, bisection, random\n"
@@ -148,5 +150,6 @@ const fe_assembly *scaling_table(const scaling_task *t, int i)
 int scaling_belongs(const scaling_task *t, int i)
 {
     const fe_assembly *table = scaling_table(t, i);
+    if (table && fe_is_quadratic(t->kind) && !table->quadratic) return 0;
     return table && (t->arguments->order != FE_ORDER_AUTO || fe_wants_pieces(table, t->kind) == t->pieces);
 }

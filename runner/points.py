@@ -28,6 +28,7 @@ STEADY = {"energy": ENERGY_SECONDS, "sustained": SUSTAINED_SECONDS}
 FROZEN_ITERATIONS = 5000  # of a load step with a frozen Jacobian, which converges slowly
 FROZEN = ("patch", "element_atomic", "assembled_symmetric")  # strategies of these solves, hundreds of iterations each
 COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
+QUADRATIC = ("tet10", "hex27")
 PART = "part"  # the pattern of plastic elements that a solve of PART_PROBLEM leaves
 PART_PROBLEM, PART_STEPS = "meshgen/bracket/bracket_coarse.json", 7  # up to the largest load
 
@@ -47,6 +48,7 @@ class Here:
     counts_processes: frozenset[str] = frozenset()  # programs that take the number of the process
     keeps_samples: frozenset[str] = frozenset()  # programs that take --samples FILE
     peers: frozenset[tuple[str, str]] = frozenset()  # PETSc's preconditioners and the backends where they work
+    quadratic: bool = False  # the build has quadratic elements
     build: pathlib.Path = pathlib.Path("build")  # builds of kernels with other ways to store are below it
     commit: str = ""
     machine: str = ""
@@ -108,7 +110,7 @@ class Point:
             return self.program
         if self.backend == "cuda" and here.capacity.get("cuda", 0) < 1:
             return "a GPU"
-        return ""
+        return "a build with quadratic elements" if self.element in QUADRATIC and not here.quadratic else ""
 
     def mesh_to_make(self, here: Here) -> str:
         """ "", or a mesh that is made when the first point needs it: "_finer" or "_fine", of the bracket by Gmsh; the
@@ -352,7 +354,8 @@ class Solves(Point):
             return 70_000 if "fine" in self.size else 5_000
         if "@" in self.size:
             return float(self.size.partition("@")[2])
-        return 3.0 * int(re.sub(r"\D", "", self.size)) ** 3
+        steps = 2 if self.element in QUADRATIC else 1
+        return 3.0 * (steps * int(re.sub(r"\D", "", self.size))) ** 3
 
     def family(self) -> str:
         return re.sub(r"_fine|\d", "", self.size)
