@@ -11,7 +11,7 @@ typedef struct draft {
     int *first, *corner; /* the view's */
     int *group;          /* [n_group + 1] first row of each */
     uint16_t *place;
-    int n_interior, n_group, most;
+    int n_interior, n_group, most, kind;
 } draft;
 
 /* As many rows of a part for each group as it can have. */
@@ -34,21 +34,25 @@ static int compare_words(const void *p, const void *q)
 
 /* Where a corner comes among those of its group: 16 elements, whose numbers share cache lines, after each
  * other, and of these the ones that are seen from the same corner, because the points of a Hex8 turn with it.
+ * Quadratic elements do not turn: one after the other.
  */
-static uint64_t key_of(int corner)
+static uint64_t key_of(int kind, int corner)
 {
     const uint64_t e = (unsigned)corner >> 3, turn = corner & 7;
-    return (e >> 4) << 7 | turn << 4 | (e & 15);
+    return fe_is_quadratic(kind) ? (unsigned)corner : (e >> 4) << 7 | turn << 4 | (e & 15);
+}
+static int corner_of(int kind, uint64_t key)
+{
+    return fe_is_quadratic(kind) ? (int)key : (int)((key >> 7 << 4 | (key & 15)) << 3 | (key >> 4 & 7));
 }
 
 static void sort_corners(draft *k, int start, int n, uint64_t *word)
 {
-    for (int i = 0; i < n; i++) word[i] = key_of(k->corner[start + i]) << 16 | (unsigned)i;
+    for (int i = 0; i < n; i++) word[i] = key_of(k->kind, k->corner[start + i]) << 16 | (unsigned)i;
     qsort(word, (size_t)n, sizeof *word, compare_words);
     for (int i = 0; i < n; i++) {
-        const uint64_t key = word[i] >> 16;
         k->place[start + i] = (uint16_t)word[i];
-        k->corner[start + i] = (int)((key >> 7 << 4 | (key & 15)) << 3 | (key >> 4 & 7));
+        k->corner[start + i] = corner_of(k->kind, word[i] >> 16);
     }
 }
 
@@ -125,10 +129,11 @@ static fe_status build(draft *k, const fe_problem *p, fe_visits *v)
 
 fe_status fe_visits_open(const fe_problem *p, int most, fe_visits **v)
 {
-    draft k = {.most = most};
+    draft k = {.most = most, .kind = p->kind};
     fe_status status = read_rows(&k, p);
     *v = NULL;
-    if (status == FE_OK && !fe_rows_are_regular(k.first, k.corner, p->view.n_owned)) {
+    if (status == FE_OK &&
+        (fe_is_quadratic(p->kind) || !fe_rows_are_regular(k.first, k.corner, p->view.n_owned))) {
         status = fe_device_keep(p->device, sizeof **v, "lists of corners", (void **)v);
         if (status == FE_OK) status = build(&k, p, *v);
     }

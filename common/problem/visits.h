@@ -26,7 +26,7 @@ extern "C" {
 int fe_rows_are_regular(const int *corner_first, const int *corner, int n_row);
 
 /* Groups of at most `most` corners, below 65536; a longer row is one by itself. *v: NULL where rows are
- * regular, because a thread for each of them is faster there. */
+ * regular, because a thread for each of them is faster there; those of quadratic elements never are. */
 fe_status fe_visits_open(const fe_problem *p, int most, fe_visits **v);
 
 #ifdef __cplusplus

@@ -1,5 +1,4 @@
-/* corner_gather on the device: one element per thread, then one row per thread. */
-#define FE_LINEAR_KINDS
+/* corner_gather on the device: one element per thread, of quadratic ones one point, then one row per thread. */
 #include "common/problem/kernels.h"
 #include "variants/corner_gather/assembly.h"
 
@@ -60,7 +59,7 @@ static __global__ void __launch_bounds__(ROW_BLOCK_SIZE)
 FE_BODY void store_sorted(int kind, const corner_gather *w, int first, int last, int width,
                           const fe_scalar *sorted)
 {
-    const int most = CORNER_GATHER_BLOCK / fe_corners(kind), left = last - first - most * (int)blockIdx.x;
+    const int most = corner_gather_block_elements(kind), left = last - first - most * (int)blockIdx.x;
     const int n = (left < most ? left : most) * fe_corners(kind);
     const size_t start = (size_t)CORNER_GATHER_BLOCK * ((first + most - 1) / most + blockIdx.x);
     __syncthreads();
@@ -74,12 +73,14 @@ FE_BODY void store_sorted(int kind, const corner_gather *w, int first, int last,
     }
 }
 
+/* Quadratic elements are always sorted. */
 #define FORCES(KIND, name, OP, operation)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE) corner_gather_##operation##_##name(                        \
         fe_view m, corner_gather w, int first, int last, const fe_number *displacement)                      \
     {                                                                                                        \
         const int e = first + fe_warp_first(corner_gather_elements(KIND));                                   \
-        if (e < last) corner_gather_forces(KIND, OP, &m, &w, e, last, displacement, NULL);                   \
+        if (!fe_is_quadratic(KIND) && e < last)                                                              \
+            corner_gather_forces(KIND, OP, &m, &w, e, last, displacement, NULL);                             \
     }
 /* Blocks that a multiprocessor should hold: elastic products of Hex8 were measured with 128 registers. */
 #define RESIDENT(KIND, OP) (KIND == FE_HEX8 && OP == FE_JACVEC_ELASTIC ? 4 : 1)
@@ -90,7 +91,12 @@ FE_BODY void store_sorted(int kind, const corner_gather *w, int first, int last,
     {                                                                                                        \
         __shared__ fe_scalar sorted[3 * CORNER_GATHER_BLOCK];                                                \
         const int e = first + fe_warp_first(corner_gather_elements(KIND));                                   \
-        if (e < last) corner_gather_forces(KIND, OP, &m, &w, e, last, displacement, sorted);                 \
+        if (e < last) {                                                                                      \
+            if (fe_is_quadratic(KIND))                                                                       \
+                corner_gather_spread_forces(KIND, OP, &m, e, last, displacement, sorted);                    \
+            else                                                                                             \
+                corner_gather_forces(KIND, OP, &m, &w, e, last, displacement, sorted);                       \
+        }                                                                                                    \
         store_sorted(KIND, &w, first, last, 3, sorted);                                                      \
     }
 #define KERNEL(KIND, name)                                                                                   \
@@ -100,14 +106,19 @@ FE_BODY void store_sorted(int kind, const corner_gather *w, int first, int last,
         corner_gather_diagonal_##name(fe_view m, corner_gather w, int first, int last)                       \
     {                                                                                                        \
         const int e = first + fe_warp_first(corner_gather_elements(KIND));                                   \
-        if (e < last) corner_gather_diagonal(KIND, &m, &w, e, last, NULL);                                   \
+        if (!fe_is_quadratic(KIND) && e < last) corner_gather_diagonal(KIND, &m, &w, e, last, NULL);         \
     }                                                                                                        \
     __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
         corner_gather_sorted_diagonal_##name(fe_view m, corner_gather w, int first, int last)                \
     {                                                                                                        \
         __shared__ fe_scalar sorted[6 * CORNER_GATHER_BLOCK];                                                \
         const int e = first + fe_warp_first(corner_gather_elements(KIND));                                   \
-        if (e < last) corner_gather_diagonal(KIND, &m, &w, e, last, sorted);                                 \
+        if (e < last) {                                                                                      \
+            if (fe_is_quadratic(KIND))                                                                       \
+                corner_gather_spread_diagonal(KIND, &m, e, last, sorted);                                    \
+            else                                                                                             \
+                corner_gather_diagonal(KIND, &m, &w, e, last, sorted);                                       \
+        }                                                                                                    \
         store_sorted(KIND, &w, first, last, 6, sorted);                                                      \
     }
 FE_EACH_KIND(KERNEL)

@@ -1,5 +1,4 @@
 /* corner_gather on the host: one element per SIMD lane, then one row per lane. */
-#define FE_LINEAR_KINDS
 #include "common/problem/loops.h"
 #include "variants/corner_gather/assembly.h"
 

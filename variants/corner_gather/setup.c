@@ -10,7 +10,7 @@ enum { SLICE = CORNER_GATHER_SLICE };
 typedef struct slots {
     int *conn;        /* [n_corner][ld] */
     int *first;       /* [n_owned + 1] the view's rows of: */
-    int *corner;      /* 8 × element + corner */
+    int *corner;      /* codes of element and corner */
     int *place;       /* [n_corner][ld] */
     int *sorted;      /* [n_block][CORNER_GATHER_BLOCK] places in the order in which blocks store, */
     uint16_t *source; /* and the corners that belong there */
@@ -46,13 +46,14 @@ static int slot_of(const slots *s, int row, int i)
 /* Corners get their places element by element, which is the order of the view's rows; those of ghosts, which
  * have no row there, are corners of the border's elements. Lanes beyond the last element share one slot after
  * all others. */
-static void fill_slices(const fe_view *m, int n_corner, slots *s)
+static void fill_slices(const fe_view *m, int kind, slots *s)
 {
+    const int n_corner = fe_corners(kind);
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int row = 0; row < m->n_owned; row++)
         for (int k = s->first[row]; k < s->first[row + 1]; k++)
-            s->place[(size_t)(s->corner[k] & 7) * m->ld + (s->corner[k] >> 3)] =
-                slot_of(s, row, k - s->first[row]);
+            s->place[(size_t)fe_code_corner(kind, s->corner[k]) * m->ld +
+                     fe_code_element(kind, s->corner[k])] = slot_of(s, row, k - s->first[row]);
     for (int row = m->n_owned; row < m->n_local; row++) s->valence[row] = 0; /* those that have their slot */
     for (int e = m->n_elem_interior; e < m->n_elem; e++)
         for (int a = 0; a < n_corner; a++) {
@@ -69,19 +70,24 @@ static int compare_words(const void *p, const void *q)
     return (a > b) - (a < b);
 }
 
-/* The corners of elements [first, last) by slot, as a block of the device has them: element e - first has
- * `team` threads, each of them four corners. */
-static void sort_block(const fe_view *m, int n_corner, int first, int last, const slots *s, size_t block)
+/* Which of a block's corners is corner a of its element number i: thread + threads × corner of the thread. */
+static int source_of(int kind, int i, int a)
 {
-    const int held = CORNER_GATHER_BLOCK / CORNER_GATHER_THREADS, team = n_corner / held;
+    const int team = corner_gather_device_team(kind), held = fe_corners(kind) / team,
+              place = fe_is_quadratic(kind) ? fe_spread_place(kind, a) : a / held + team * (a % held);
+    return i * team + place % team + CORNER_GATHER_THREADS * (place / team);
+}
+
+/* The corners of elements [first, last) by slot, as a block of the device has them. */
+static void sort_block(const fe_view *m, int kind, int first, int last, const slots *s, size_t block)
+{
+    const int n_corner = fe_corners(kind);
     const size_t start = CORNER_GATHER_BLOCK * block;
     uint64_t word[CORNER_GATHER_BLOCK];
     int n = 0;
     for (int e = first; e < last; e++)
-        for (int a = 0; a < n_corner; a++) {
-            const int source = (e - first) * team + a / held + CORNER_GATHER_THREADS * (a % held);
-            word[n++] = (uint64_t)s->place[(size_t)a * m->ld + e] << 32 | (unsigned)source;
-        }
+        for (int a = 0; a < n_corner; a++)
+            word[n++] = (uint64_t)s->place[(size_t)a * m->ld + e] << 32 | (unsigned)source_of(kind, e - first, a);
     qsort(word, (size_t)n, sizeof *word, compare_words);
     for (int i = 0; i < n; i++)
         s->sorted[start + i] = (int)(word[i] >> 32), s->source[start + i] = (uint16_t)word[i];
@@ -90,9 +96,9 @@ static void sort_block(const fe_view *m, int n_corner, int first, int last, cons
 static int blocks_of(int n, int most) { return (n + most - 1) / most; }
 
 /* Blocks of the interior, then those of the border. */
-static fe_status sort_blocks(const fe_view *m, int n_corner, slots *s)
+static fe_status sort_blocks(const fe_view *m, int kind, slots *s)
 {
-    const int most = CORNER_GATHER_BLOCK / n_corner, interior = blocks_of(m->n_elem_interior, most);
+    const int most = corner_gather_block_elements(kind), interior = blocks_of(m->n_elem_interior, most);
     s->n_block = interior + blocks_of(m->n_elem - m->n_elem_interior, most);
     FE_ALLOCATE(s->sorted, (size_t)CORNER_GATHER_BLOCK * s->n_block, "corner_gather: slots");
     FE_ALLOCATE(s->source, (size_t)CORNER_GATHER_BLOCK * s->n_block, "corner_gather: slots");
@@ -100,7 +106,7 @@ static fe_status sort_blocks(const fe_view *m, int n_corner, slots *s)
     for (int b = 0; b < s->n_block; b++) {
         const int first = b < interior ? b * most : m->n_elem_interior + (b - interior) * most,
                   end = b < interior ? m->n_elem_interior : m->n_elem;
-        sort_block(m, n_corner, first, first + most < end ? first + most : end, s, (size_t)b);
+        sort_block(m, kind, first, first + most < end ? first + most : end, s, (size_t)b);
     }
     return FE_OK;
 }
@@ -132,13 +138,13 @@ static fe_status build_slots(fe_problem *p, int on_device, corner_gather *w, slo
     FE_RESERVE(s->corner, s->first[m->n_owned], "corner_gather: slots");
     FE_TRY(
         d->ops->memory.download(d, (size_t)s->first[m->n_owned] * sizeof *s->corner, m->corner, s->corner));
-    if (on_device && (n_corner == 4 || !fe_rows_are_regular(s->first, s->corner, m->n_owned)))
+    if (on_device && (fe_is_tet(p->kind) || fe_is_quadratic(p->kind) || !fe_rows_are_regular(s->first, s->corner, m->n_owned)))
         s->run = corner_gather_run(p->kind);
     FE_TRY(fe_problem_valence(p, s->conn, s->threads, &s->valence));
     FE_TRY(size_slices(m, s));
-    fill_slices(m, n_corner, s);
+    fill_slices(m, p->kind, s);
     w->n_slot = (size_t)s->slice[s->n_slice] + SLICE; /* components stay aligned */
-    if (s->run > 1) FE_TRY(sort_blocks(m, n_corner, s));
+    if (s->run > 1) FE_TRY(sort_blocks(m, p->kind, s));
     FE_TRY(upload_places(d, s, n, w));
     FE_TRY(fe_device_upload(d, (size_t)s->n_slice + 1, sizeof *s->slice, s->slice, "corner_gather: slots",
                             (void **)&w->slice));

@@ -1,6 +1,6 @@
 /* dof_csr on the device: one entry of the vector per thread, the three of a node side by side; or, on
- * irregular meshes, one entry of a corner's force, which are then summed by rows. */
-#define FE_LINEAR_KINDS
+ * irregular meshes, one entry of a corner's force, which are then summed by rows. Of quadratic elements
+ * neighbouring threads take an entry together, four of a Tet10 and a warp of a Hex27. */
 #include "common/problem/kernels.h"
 #include "common/problem/visits.h"
 #include "variants/dof_csr/assembly.h"
@@ -67,27 +67,102 @@ FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, fe_nu
     for (int i = 0; i < 3; i++) d[9 * (size_t)row + 3 * axis + i] = sum[i];
 }
 
+/* The same of quadratic elements: entries that the lanes of a warp take together, number `at` of those below
+ * 3 × last. */
+FE_BODY void spread_forces(int kind, int op, const fe_view *m, int at, int last, const fe_number *displacement,
+                           fe_number *y)
+{
+    const fe_spread s = fe_spread_open(kind);
+    const fe_spread_row r = fe_spread_row_open(m, at / 3, last);
+    const int axis = at % 3;
+    fe_real sum = 0.0f;
+#pragma unroll 1
+    for (int k = 0; k < r.longest; k++) {
+        const int corner = fe_spread_row_corner(m, &r, k);
+        const fe_real force = dof_csr_spread_force(kind, op, m, &s, fe_code_element(kind, corner),
+                                                   fe_code_corner(kind, corner), axis, displacement);
+        sum += k < r.n ? force : 0.0f;
+    }
+    sum = fe_spread_sum(kind, sum);
+    if (r.active && s.own == 0) y[3 * (size_t)r.row + axis] = sum;
+}
+
+/* Rows of a group; all threads of a warp take part as often. */
+FE_BODY void spread_group_forces(int kind, int op, const fe_view *m, const fe_visits *v, int group,
+                                 const fe_number *displacement, fe_number *force, fe_number *y)
+{
+    const fe_spread s = fe_spread_open(kind);
+    const int most = most_visits(kind), row = v->first[group], last = v->first[group + 1];
+    const int start = m->corner_first[row], n = m->corner_first[last] - start;
+    for (int from = 0; from < n; from += most) {
+        const int part = 3 * (n - from < most ? n - from : most);
+#pragma unroll 1
+        for (int i = threadIdx.x / fe_spread_lanes(kind), round = 0; round < part;
+             round += BLOCK_SIZE / fe_spread_lanes(kind)) {
+            const int entry = min(i + round, part - 1), at = start + from + entry / 3, corner = v->corner[at];
+            const fe_real own = fe_spread_sum(
+                kind, dof_csr_spread_force(kind, op, m, &s, fe_code_element(kind, corner),
+                                           fe_code_corner(kind, corner), entry % 3, displacement));
+            if (i + round < part && s.own == 0)
+                force[fe_visit_place(v->place[at]) + entry % 3] = (fe_number)own;
+        }
+        __syncthreads();
+        fe_sum_visits(m, row, last, from, most, force, y);
+        if (n > most) __syncthreads();
+    }
+}
+
+FE_BODY void spread_diagonal(int kind, const fe_view *m, int at, fe_number *d)
+{
+    const fe_spread s = fe_spread_open(kind);
+    const fe_spread_row r = fe_spread_row_open(m, at / 3, m->n_owned);
+    const int axis = at % 3;
+    fe_real sum[3] = {0.0f, 0.0f, 0.0f};
+#pragma unroll 1
+    for (int k = 0; k < r.longest; k++) {
+        const int corner = fe_spread_row_corner(m, &r, k);
+        fe_real block[6] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f}, block_row[3];
+        fe_spread_add_block(kind, m, &s, fe_code_element(kind, corner), fe_code_corner(kind, corner), block);
+        dof_csr_row(axis, block, block_row);
+        for (int c = 0; c < 3; c++) sum[c] += k < r.n ? block_row[c] : 0.0f;
+    }
+    for (int c = 0; c < 3; c++) {
+        const fe_real all = fe_spread_sum(kind, sum[c]);
+        if (r.active && s.own == c) d[9 * (size_t)r.row + 3 * axis + c] = all;
+    }
+}
+
 #define FORCES(KIND, name, OP, operation)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_##operation##_##name(                              \
         fe_view m, int first, int n, const fe_number *displacement, fe_number *y)                            \
     {                                                                                                        \
-        const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
-        if (i < 3 * (unsigned)n) entry_force(KIND, OP, &m, first + i / 3, i % 3, displacement, y);           \
+        const unsigned i = fe_spread_item(KIND, BLOCK_SIZE);                                                 \
+        if (fe_is_quadratic(KIND))                                                                           \
+            spread_forces(KIND, OP, &m, 3 * first + i, first + n, displacement, y);                          \
+        else if (i < 3 * (unsigned)n)                                                                        \
+            entry_force(KIND, OP, &m, first + i / 3, i % 3, displacement, y);                                \
     }
+/* A group's corners by element; a Hex27 has a warp for each entry, which waits for no other one. */
 #define BY_ELEMENT(KIND, name, OP, operation)                                                                \
     __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_by_element_##operation##_##name(                   \
         fe_view m, fe_visits v, int first, const fe_number *displacement, fe_number *y)                      \
     {                                                                                                        \
         __shared__ fe_number force[FE_VISIT_PLACES(FE_CORNERS(KIND) == 8 ? MOST_HEX8 : MOST_TET4)];          \
-        group_forces(KIND, OP, &m, &v, first + blockIdx.x, displacement, force, y);                          \
+        if (KIND == FE_TET10)                                                                                \
+            spread_group_forces(KIND, OP, &m, &v, first + blockIdx.x, displacement, force, y);               \
+        else if (KIND != FE_HEX27)                                                                           \
+            group_forces(KIND, OP, &m, &v, first + blockIdx.x, displacement, force, y);                      \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
     FE_EACH_OPERATION(BY_ELEMENT, KIND, name)                                                                \
     __global__ void __launch_bounds__(BLOCK_SIZE) dof_csr_diagonal_##name(fe_view m, fe_number *d)           \
     {                                                                                                        \
-        const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
-        if (i < 3 * (unsigned)m.n_owned) entry_diagonal(KIND, &m, i / 3, i % 3, d);                          \
+        const unsigned i = fe_spread_item(KIND, BLOCK_SIZE);                                                 \
+        if (fe_is_quadratic(KIND))                                                                           \
+            spread_diagonal(KIND, &m, i, d);                                                                 \
+        else if (i < 3 * (unsigned)m.n_owned)                                                                \
+            entry_diagonal(KIND, &m, i / 3, i % 3, d);                                                       \
     }
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
@@ -106,7 +181,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
         return FE_OK;
     }
     fe_part_nodes(&p->view, part, &first, &last);
-    const size_t entries = 3 * (size_t)(last - first);
+    const size_t entries = 3 * (size_t)(last - first) * fe_spread_lanes(p->kind);
     FE_LAUNCH_OPERATION(p, op, entries, BLOCK_SIZE, dof_csr, p->view, first, last - first, displacement, y);
     return FE_OK;
 }
@@ -115,14 +190,15 @@ FE_FORCE_OPERATIONS(forces)
 static fe_status diagonal(const fe_problem *p, void *work, void *d)
 {
     (void)work;
-    FE_LAUNCH_KIND(p, 3 * (size_t)p->view.n_owned, BLOCK_SIZE, dof_csr_diagonal, p->view, (fe_number *)d);
+    const size_t entries = 3 * (size_t)p->view.n_owned * fe_spread_lanes(p->kind);
+    FE_LAUNCH_KIND(p, entries, BLOCK_SIZE, dof_csr_diagonal, p->view, (fe_number *)d);
     return FE_OK;
 }
 
 /* *work: fe_visits, or NULL where a thread takes a row's entry. */
 static fe_status setup(fe_problem *p, void **work)
 {
-    return fe_visits_open(p, most_visits(p->kind), (fe_visits **)work);
+    return p->kind == FE_HEX27 ? FE_OK : fe_visits_open(p, most_visits(p->kind), (fe_visits **)work);
 }
 static fe_status setup_from(fe_problem *p, void *in_double, void **work)
 {

@@ -1,5 +1,4 @@
 /* dof_csr on the host: one corner of the CSR per SIMD lane, one direction after the other. */
-#define FE_LINEAR_KINDS
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/dof_csr/assembly.h"

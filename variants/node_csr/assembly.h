@@ -1,6 +1,7 @@
 /* node_csr: one thread computes one row. It visits the elements at its node, sees each of them turned so
  * that the node is corner 0, and sums the forces on that corner in the CSR's order: no atomics, the same
- * bits every time, and every element computed once for each of its corners. */
+ * bits every time, and every element computed once for each of its corners. Quadratic elements are not turned,
+ * and on the device neighbouring threads take one together (spread.h). */
 #ifndef NODE_CSR_ASSEMBLY_H
 #define NODE_CSR_ASSEMBLY_H
 
@@ -32,35 +33,45 @@ typedef struct node_csr_lists {
     size_t n;
 } node_csr_lists;
 
-/* Most corners of a block of Hex8 (fe_visits). */
+/* Most corners of a block of Hex8 or Tet10 (fe_visits). */
 enum { NODE_CSR_MOST = 1024 };
 
 #ifdef __cplusplus
 extern "C"
 #endif
-    /* *work: Tet4: node_csr_lists for vectors of doubles or floats. Hex8: fe_visits, or NULL. Other kinds:
-       NULL. */
+    /* *work: Tet4: node_csr_lists for vectors of doubles or floats. Hex8: fe_visits, or NULL. Tet10:
+       fe_visits. Other kinds: NULL. */
     fe_status
     node_csr_open(fe_problem *p, int precision, void **work);
 
-/* Force on corner 0 of the turned elements. */
-FE_BODY void node_csr_corner(int kind, int op, const fe_view *m, fe_index e, fe_index turn,
-                             const fe_number *displacement, fe_real force[3])
+/* Elements as a gather looks at their corner: linear ones turned so that it is corner 0, quadratic ones as they
+ * are. */
+FE_BODY fe_index node_csr_turn(int kind, fe_index corner)
 {
-    fe_index node[8];
-    fe_real x[8][3], f[8][3];
-    const fe_element element = fe_element_load(kind, m, e, turn, node, x);
-    fe_element_read(kind, node, displacement, f);
-    fe_corner_force(kind, op, m, element, fe_no_turn(), x, f, force);
+    return fe_is_quadratic(kind) ? fe_no_turn() : corner;
 }
 
-/* Diagonal block of corner 0 of the turned elements. */
-FE_BODY void node_csr_block(int kind, const fe_view *m, fe_index e, fe_index turn, fe_real block[6])
+/* Force on that corner. */
+FE_BODY void node_csr_corner(int kind, int op, const fe_view *m, fe_index e, fe_index corner,
+                             const fe_number *displacement, fe_real force[3])
 {
-    fe_index node[8];
-    fe_real x[8][3];
-    const fe_element element = fe_element_load(kind, m, e, turn, node, x);
-    fe_element_diagonal(kind, m, element, x, 0, block);
+    fe_index node[FE_MOST_CORNERS];
+    fe_real x[FE_MOST_CORNERS][3], f[FE_MOST_CORNERS][3];
+    const fe_element element = fe_element_load(kind, m, e, node_csr_turn(kind, corner), node, x);
+    fe_element_read(kind, node, displacement, f);
+    fe_corner_force(kind, op, m, element, corner, x, f, force);
+}
+
+/* Its diagonal block. */
+FE_BODY void node_csr_block(int kind, const fe_view *m, fe_index e, fe_index corner, fe_real block[6])
+{
+    fe_index node[FE_MOST_CORNERS];
+    fe_real x[FE_MOST_CORNERS][3];
+    const fe_element element = fe_element_load(kind, m, e, node_csr_turn(kind, corner), node, x);
+    if (fe_is_quadratic(kind))
+        fe_corner_diagonal(kind, m, element, x, corner, block);
+    else
+        fe_element_diagonal(kind, m, element, x, 0, block);
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* node_csr on the device: one owned node per thread; on Tet4 a team of threads, on irregular meshes of Hex8
- * one corner of an element per thread. */
-#define FE_LINEAR_KINDS
+ * one corner of an element per thread. Of quadratic elements neighbouring threads take a corner together, four
+ * of a Tet10 and a warp of a Hex27. */
+#include "common/physics/spread.h"
 #include "common/problem/kernels.h"
 #include "common/problem/visits.h"
 #include "variants/node_csr/assembly.h"
@@ -42,19 +43,63 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, int row, fe_number *d)
     for (int i = 0; i < 9; i++) d[9 * (size_t)row + i] = rows[i / 3][i % 3];
 }
 
+/* The same of quadratic elements: rows that the lanes of a warp take together. */
+FE_BODY void spread_forces(int kind, int op, const fe_view *m, int at, int last, const fe_number *displacement,
+                           fe_number *y)
+{
+    const fe_spread s = fe_spread_open(kind);
+    const fe_spread_row r = fe_spread_row_open(m, at, last);
+    fe_real sum[3] = {0.0f, 0.0f, 0.0f};
+#pragma unroll 1
+    for (int k = 0; k < r.longest; k++) {
+        const int corner = fe_spread_row_corner(m, &r, k);
+        fe_real force[3] = {0.0f, 0.0f, 0.0f};
+        fe_spread_add_force(kind, op, m, &s, fe_code_element(kind, corner), fe_code_corner(kind, corner),
+                            displacement, force);
+        for (int c = 0; c < 3; c++) sum[c] += k < r.n ? force[c] : 0.0f;
+    }
+    for (int c = 0; c < 3; c++) {
+        const fe_real all = fe_spread_sum(kind, sum[c]);
+        if (r.active && s.own == c) y[3 * (size_t)r.row + c] = all;
+    }
+}
+FE_BODY void spread_diagonal(int kind, const fe_view *m, int at, fe_number *d)
+{
+    const fe_spread s = fe_spread_open(kind);
+    const fe_spread_row r = fe_spread_row_open(m, at, m->n_owned);
+    fe_real sum[6] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f}, rows[3][3];
+#pragma unroll 1
+    for (int k = 0; k < r.longest; k++) {
+        const int corner = fe_spread_row_corner(m, &r, k);
+        fe_real block[6] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+        fe_spread_add_block(kind, m, &s, fe_code_element(kind, corner), fe_code_corner(kind, corner), block);
+        for (int c = 0; c < 6; c++) sum[c] += k < r.n ? block[c] : 0.0f;
+    }
+    for (int c = 0; c < 6; c++) sum[c] = fe_spread_sum(kind, sum[c]);
+    fe_block_rows(sum, rows);
+    for (int i = 0; i < 9; i++)
+        if (r.active && s.own == i % fe_spread_lanes(kind)) d[9 * (size_t)r.row + i] = rows[i / 3][i % 3];
+}
+
 #define FORCES(KIND, name, OP, operation)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE) node_csr_##operation##_##name(                             \
         fe_view m, int first, int last, const fe_number *displacement, fe_number *y)                         \
     {                                                                                                        \
-        const int row = first + blockIdx.x * blockDim.x + threadIdx.x;                                       \
-        if (row < last) row_forces(KIND, OP, &m, row, displacement, y);                                      \
+        const int row = first + fe_spread_item(KIND, BLOCK_SIZE);                                            \
+        if (fe_is_quadratic(KIND))                                                                           \
+            spread_forces(KIND, OP, &m, row, last, displacement, y);                                         \
+        else if (row < last)                                                                                 \
+            row_forces(KIND, OP, &m, row, displacement, y);                                                  \
     }
 #define KERNEL(KIND, name)                                                                                   \
     FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE) node_csr_diagonal_##name(fe_view m, fe_number *d)          \
     {                                                                                                        \
-        const int row = blockIdx.x * blockDim.x + threadIdx.x;                                               \
-        if (row < m.n_owned) row_diagonal(KIND, &m, row, d);                                                 \
+        const int row = fe_spread_item(KIND, BLOCK_SIZE);                                                    \
+        if (fe_is_quadratic(KIND))                                                                           \
+            spread_diagonal(KIND, &m, row, d);                                                               \
+        else if (row < m.n_owned)                                                                            \
+            row_diagonal(KIND, &m, row, d);                                                                  \
     }
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
@@ -207,7 +252,7 @@ static fe_status forces_by_lists(const fe_problem *p, const node_csr_lists *w, i
     return FE_OK;
 }
 
-/* --- Hex8, irregular --------------------------------------------------------------------------------------
+/* --- Hex8, irregular, and Tet10 ---------------------------------------------------------------------------
  */
 
 /* Rows of a group. The next corner arrives while one is computed. */
@@ -236,14 +281,49 @@ FE_BODY void group_forces(int op, const fe_view *m, const fe_visits *v, int grou
     }
 }
 
+/* The same of Tet10: four threads take a corner together. All threads of a warp take part as often. */
+FE_BODY void spread_group_forces(int kind, int op, const fe_view *m, const fe_visits *v, int group,
+                                 const fe_number *displacement, fe_number *force, fe_number *y)
+{
+    const fe_spread s = fe_spread_open(kind);
+    const int row = v->first[group], last = v->first[group + 1], at_once = BLOCK_SIZE / fe_spread_lanes(kind);
+    const int start = m->corner_first[row], n = m->corner_first[last] - start;
+    for (int from = 0; from < n; from += NODE_CSR_MOST) {
+        const int part = n - from < NODE_CSR_MOST ? n - from : NODE_CSR_MOST;
+#pragma unroll 1
+        for (int i = threadIdx.x / fe_spread_lanes(kind), round = 0; round < part; round += at_once) {
+            const int at = start + from + min(i + round, part - 1), corner = v->corner[at];
+            const int place = fe_visit_place(v->place[at]);
+            fe_real own[3] = {0.0f, 0.0f, 0.0f};
+            fe_spread_add_force(kind, op, m, &s, fe_code_element(kind, corner), fe_code_corner(kind, corner),
+                                displacement, own);
+            for (int c = 0; c < 3; c++) own[c] = fe_spread_sum(kind, own[c]);
+            if (i + round < part && s.own < 3)
+                force[place + s.own] = (fe_number)(s.own == 0 ? own[0] : s.own == 1 ? own[1] : own[2]);
+        }
+        __syncthreads();
+        fe_sum_visits(m, row, last, from, NODE_CSR_MOST, force, y);
+        if (n > NODE_CSR_MOST) __syncthreads();
+    }
+}
+
 #define BY_ELEMENT(KIND, name, OP, operation)                                                                \
-    static __global__ void __launch_bounds__(BLOCK_SIZE) node_csr_##operation##_by_element(                  \
+    static __global__ void __launch_bounds__(BLOCK_SIZE) node_csr_##operation##_by_element_##name(           \
         fe_view m, fe_visits v, int first, const fe_number *displacement, fe_number *y)                      \
     {                                                                                                        \
         __shared__ fe_number force[FE_VISIT_PLACES(NODE_CSR_MOST)];                                          \
-        group_forces(OP, &m, &v, first + blockIdx.x, displacement, force, y);                                \
+        if (fe_is_quadratic(KIND))                                                                           \
+            spread_group_forces(KIND, OP, &m, &v, first + blockIdx.x, displacement, force, y);               \
+        else                                                                                                 \
+            group_forces(OP, &m, &v, first + blockIdx.x, displacement, force, y);                            \
     }
-FE_EACH_OPERATION(BY_ELEMENT, FE_HEX8, hex8)
+/* X(KIND, name, OP, operation) for the kinds whose threads take corners. */
+#if FE_QUADRATIC
+#define EACH_BY_ELEMENT(X) FE_EACH_OPERATION(X, FE_HEX8, hex8) FE_EACH_OPERATION(X, FE_TET10, tet10)
+#else
+#define EACH_BY_ELEMENT(X) FE_EACH_OPERATION(X, FE_HEX8, hex8)
+#endif
+EACH_BY_ELEMENT(BY_ELEMENT)
 #undef BY_ELEMENT
 
 static fe_status forces_by_element(const fe_problem *p, const fe_visits *v, int op, fe_part part,
@@ -252,30 +332,31 @@ static fe_status forces_by_element(const fe_problem *p, const fe_visits *v, int 
     int first, last;
     fe_part_groups(v, part, &first, &last);
     const size_t n = (size_t)BLOCK_SIZE * (last - first);
-    switch (op) {
+    switch (p->kind * FE_N_FORCES + op) {
 #define LAUNCH(KIND, name, OP, operation)                                                                    \
-    case OP:                                                                                                 \
-        FE_LAUNCH(p->device, n, BLOCK_SIZE, node_csr_##operation##_by_element, p->view, *v, first,           \
+    case KIND * FE_N_FORCES + OP:                                                                            \
+        FE_LAUNCH(p->device, n, BLOCK_SIZE, node_csr_##operation##_by_element_##name, p->view, *v, first,    \
                   displacement, y);                                                                          \
         break;
-        FE_EACH_OPERATION(LAUNCH, FE_HEX8, hex8)
+        EACH_BY_ELEMENT(LAUNCH)
 #undef LAUNCH
     }
     return FE_OK;
 }
 
-/* Without work, which no operation needs, each row has its thread. The border part of Tet4 uses no lists, so
+/* Without work, which no operation needs, each row has its threads. The border part of Tet4 uses no lists, so
  * it may run at the same time. */
 static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, const fe_number *displacement,
                         fe_number *y)
 {
-    if (work && p->kind == FE_HEX8)
+    if (work && p->kind != FE_TET4)
         return forces_by_element(p, (const fe_visits *)work, op, part, displacement, y);
     if (work && part == FE_INTERIOR)
         return forces_by_lists(p, (const node_csr_lists *)work, op, displacement, y);
     int first, last;
     fe_part_nodes(&p->view, part, &first, &last);
-    FE_LAUNCH_OPERATION(p, op, last - first, BLOCK_SIZE, node_csr, p->view, first, last, displacement, y);
+    const size_t n = (size_t)(last - first) * fe_spread_lanes(p->kind);
+    FE_LAUNCH_OPERATION(p, op, n, BLOCK_SIZE, node_csr, p->view, first, last, displacement, y);
     return FE_OK;
 }
 FE_FORCE_OPERATIONS(forces)
@@ -283,7 +364,8 @@ FE_FORCE_OPERATIONS(forces)
 static fe_status diagonal(const fe_problem *p, void *work, void *d)
 {
     (void)work;
-    FE_LAUNCH_KIND(p, p->view.n_owned, BLOCK_SIZE, node_csr_diagonal, p->view, (fe_number *)d);
+    const size_t n = (size_t)p->view.n_owned * fe_spread_lanes(p->kind);
+    FE_LAUNCH_KIND(p, n, BLOCK_SIZE, node_csr_diagonal, p->view, (fe_number *)d);
     return FE_OK;
 }
 

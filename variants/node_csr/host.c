@@ -1,6 +1,5 @@
 /* node_csr on the host: one corner of the CSR per SIMD lane, so that lanes stay full for nodes of any
  * valence; each thread owns blocks of rows and adds the lanes to them in the CSR's order. */
-#define FE_LINEAR_KINDS
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/node_csr/assembly.h"

@@ -3,12 +3,13 @@
  * once.
  *
  * A thread of phase 1 sees its element turned by the number of its point, which is then point 0. So one
- * thread per point needs no table that is indexed at run time. */
+ * thread per point needs no table that is indexed at run time. Quadratic elements are not turned on the host,
+ * and spread over threads on the device (spread.h), where those of a Tet10 see it turned. */
 #ifndef TWO_PHASE_ASSEMBLY_H
 #define TWO_PHASE_ASSEMBLY_H
 
 #include "common/backend/device.h"
-#include "common/physics/lanes.h"
+#include "common/physics/spread.h"
 #include "variants/two_phase/tiles.h"
 
 /* 9: w |J| sigma J^-T, so that phase 2 multiplies by constants and reads no coordinates.
@@ -93,14 +94,13 @@ FE_BODY void two_phase_gradient(int kind, fe_real f[8][3], fe_real G[3][3])
     fe_gradient_at(kind, f, g, 0, 0, G);
 }
 
-/* Stores the stress of point q of elements e, turned by q, whose corners stand at x and have the values u. */
-FE_BODY void two_phase_stress(int kind, int op, const fe_view *m, const two_phase *w, fe_element e, int q,
-                              fe_real x[8][3], fe_real u[8][3])
+/* Stores the stress of point q of elements e, which is number `point` as they are seen, from the gradients of
+ * coordinates and field there. */
+FE_BODY void two_phase_stress(int kind, int op, const fe_view *m, const two_phase *w, fe_element e, int point,
+                              int q, fe_real J[3][3], fe_real G[3][3])
 {
-    fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
-    two_phase_gradient(kind, x, J);
-    two_phase_gradient(kind, u, G);
-    fe_point_stress(kind, op, fe_weight(kind), m, e, 0, J, G, A, stress);
+    fe_real A[3][3], P[3][3], stress[6];
+    fe_point_stress(kind, op, fe_weight_at(kind, q), m, e, point, J, G, A, stress);
     if (TWO_PHASE_STORE == 9) {
         fe_point_force_start(P);
         fe_point_force(stress, A, P);
@@ -112,22 +112,31 @@ FE_BODY void two_phase_stress(int kind, int op, const fe_view *m, const two_phas
 }
 
 /* Stores sqrt(w |J|) J^-T: what the diagonal, a square of gradients, needs of the geometry. */
-FE_BODY void two_phase_geometry(int kind, const two_phase *w, fe_element e, int q, fe_real x[8][3])
+FE_BODY void two_phase_geometry(int kind, const two_phase *w, fe_element e, int q, fe_real J[3][3])
 {
-    fe_real J[3][3], A[3][3];
-    two_phase_gradient(kind, x, J);
+    fe_real A[3][3];
     const fe_real det = fe_turn_sign(kind, e.turn) * fe_cofactor(J, A);
-    const fe_real scale = fe_sqrt(fe_weight(kind) / det);
+    const fe_real scale = fe_sqrt(fe_weight_at(kind, q) / det);
     FE_UNROLL_FOR (int i = 0; i < 9; i++) two_phase_write(kind, w, i, q, e.e, scale * A[i / 3][i % 3]);
 }
 
+FE_BODY void two_phase_store(int kind, int op, const fe_view *m, const two_phase *w, fe_element e, int point,
+                             int q, fe_real J[3][3], fe_real G[3][3])
+{
+    if (op == TWO_PHASE_DIAGONAL)
+        two_phase_geometry(kind, w, e, q, J);
+    else
+        two_phase_stress(kind, op, m, w, e, point, q, J, G);
+}
+
+/* The same of elements turned by q, whose corners stand at x and have the values u. */
 FE_BODY void two_phase_point(int kind, int op, const fe_view *m, const two_phase *w, fe_element e, int q,
                              fe_real x[8][3], fe_real u[8][3])
 {
-    if (op == TWO_PHASE_DIAGONAL)
-        two_phase_geometry(kind, w, e, q, x);
-    else
-        two_phase_stress(kind, op, m, w, e, q, x, u);
+    fe_real J[3][3], G[3][3];
+    two_phase_gradient(kind, x, J);
+    if (op != TWO_PHASE_DIAGONAL) two_phase_gradient(kind, u, G);
+    two_phase_store(kind, op, m, w, e, 0, q, J, G);
 }
 
 /* --- phase 2 ----------------------------------------------------------------------------------------------
@@ -149,37 +158,54 @@ FE_BODY void two_phase_shape(int kind, fe_index b, fe_real g[3])
     }
 }
 
+/* Reference gradient of the shape function of a corner at point q, as seen in phase 1. */
+FE_BODY void two_phase_shape_at(int kind, fe_index corner, int q, fe_real g[3])
+{
+    if (!fe_is_quadratic(kind)) {
+        two_phase_shape(kind, fe_turn_more(corner, q), g);
+        return;
+    }
+#ifdef __CUDACC__
+    fe_spread_shape(kind, q, corner, g);
+#else
+    fe_quadratic_gradients(kind, corner, q, g);
+#endif
+}
+
 /* force += what point q of elements e gives to their corners, from nine stored numbers. */
 FE_BODY void two_phase_add_force(int kind, const two_phase *w, fe_index e, fe_index corner, int q,
                                  fe_real force[3])
 {
     fe_real g[3];
-    two_phase_shape(kind, fe_turn_more(corner, q), g);
+    two_phase_shape_at(kind, corner, q, g);
     FE_UNROLL_FOR (int j = 0; j < 3; j++) {
         /* Three of four corners of Tet4 need one column alone. */
-        if (fe_corners(kind) == 8 || fe_any(g[j] != fe_splat(0.0f)))
+        if (fe_corners(kind) >= 8 || fe_any(g[j] != fe_splat(0.0f)))
             FE_UNROLL_FOR (int c = 0; c < 3; c++)
                 force[c] += g[j] * two_phase_read(kind, w, 3 * c + j, two_phase_all(q), e);
     }
 }
 
-/* Force on corner 0 of the turned elements, from six stored numbers. */
-FE_BODY void two_phase_force(int kind, const fe_view *m, const two_phase *w, fe_index e, fe_index turn,
+/* Force on a corner of elements, from six stored numbers: corner 0 of turned linear ones, and of quadratic ones
+ * as they are. */
+FE_BODY void two_phase_force(int kind, const fe_view *m, const two_phase *w, fe_index e, fe_index corner,
                              fe_real force[3])
 {
-    fe_index node[8];
-    fe_real x[8][3];
+    fe_index node[FE_MOST_CORNERS];
+    fe_real x[FE_MOST_CORNERS][3];
+    const fe_index turn = fe_is_quadratic(kind) ? fe_no_turn() : corner;
     fe_element_load(kind, m, e, turn, node, x);
     FE_UNROLL_FOR (int c = 0; c < 3; c++) force[c] = fe_splat(0.0f);
-    FE_UNROLL_LARGE_FOR (int k = 0; k < fe_planes(kind); k++) {
+    FE_UNROLL_LARGE_FOR (int k = 0; k < fe_rolled(kind, fe_planes(kind)); k++) {
         fe_plane gx[3];
         fe_gradient_plane(kind, x, k, gx);
-        FE_UNROLL_FOR (int p = 0; p < fe_plane_points(kind); p++) {
-            const fe_index q = fe_points(kind) == 1 ? fe_no_turn() : fe_turn_more(turn, p + 4 * k);
+        FE_UNROLL_FOR (int p = 0; p < fe_rolled(kind, fe_plane_points(kind)); p++) {
+            const int point = fe_point_of(kind, k, p);
+            const fe_index q = fe_points(kind) == 1 ? fe_no_turn() : fe_turn_more(turn, point);
             fe_real J[3][3], A[3][3], g[3], stress[6];
             fe_gradient_at(kind, x, gx, k, p, J);
             fe_cofactor(J, A);
-            fe_corner_gradient(kind, A, 0, p + 4 * k, g);
+            fe_own_gradient(kind, A, corner, point, g);
             FE_UNROLL_FOR (int i = 0; i < 6; i++) stress[i] = two_phase_read(kind, w, i, q, e);
             fe_add_product(stress, g, force);
         }
@@ -192,7 +218,7 @@ FE_BODY void two_phase_add_block(int kind, const fe_view *m, const two_phase *w,
                                  int q, fe_real block[6])
 {
     fe_real shape[3], g[3];
-    two_phase_shape(kind, fe_turn_more(corner, q), shape);
+    two_phase_shape_at(kind, corner, q, shape);
     FE_UNROLL_FOR (int c = 0; c < 3; c++) {
         g[c] = fe_splat(0.0f);
         FE_UNROLL_FOR (int j = 0; j < 3; j++)

@@ -1,11 +1,10 @@
 /* two_phase on the device: one point per thread, then rows. */
-#define FE_LINEAR_KINDS
 #include "common/problem/kernels.h"
 #include "variants/two_phase/assembly.h"
 
-/* Phase 1, elements of several points: one block of threads per block of elements, neighbouring threads take
- * the points of an element. */
-#define POINT_BLOCK_SIZE(kind) ((kind) == FE_TET4 || (kind) == FE_TET4_P4 ? 128 : 256)
+/* Phase 1, elements of several points: neighbouring threads take the points of an element, one block of threads
+ * those of a block of elements, of Hex27 of four elements. */
+#define POINT_BLOCK_SIZE(kind) ((kind) == FE_HEX8 || (kind) == FE_HEX8_NAIVE ? 256 : 128)
 #define LEAST_BLOCKS(kind, op) ((kind) == FE_HEX8 && (op) == FE_RESIDUAL ? 4 : 0)
 enum { BLOCK = TWO_PHASE_BLOCK, ROW_BLOCK_SIZE = 256 };
 /* Phase 2, elements of one point: each component of a row has its own thread. Three neighbouring threads read
@@ -13,6 +12,8 @@ enum { BLOCK = TWO_PHASE_BLOCK, ROW_BLOCK_SIZE = 256 };
 enum { COLUMN_CORNERS = 16 };
 /* Elements of several points: tiles of rows. */
 #define TILED(kind) (TWO_PHASE_STORE == 9 && fe_points(kind) > 1)
+/* Threads of an element: one for each point, and of a Hex27 a warp. */
+FE_BOTH int lanes_of(int kind) { return fe_is_quadratic(kind) ? fe_spread_lanes(kind) : fe_points(kind); }
 
 /* Threads number 0 to n - 1 of each n neighbours: value of the thread of number q ^ b. */
 FE_BODY fe_real turned(fe_real value, int b) { return b ? __shfl_xor_sync(~0u, value, b) : value; }
@@ -35,9 +36,33 @@ FE_BODY void share_corners(int kind, int n_field, const fe_view *m, fe_index e, 
     }
 }
 
+/* Points of quadratic elements. */
+FE_BODY void spread_points(int kind, int op, const fe_view *m, const two_phase *w, int first,
+                           const fe_number *displacement)
+{
+    const fe_spread s = fe_spread_open(kind);
+    const int e = first + fe_spread_item(kind, POINT_BLOCK_SIZE(kind));
+    int node[FE_SPREAD_HELD];
+    fe_real f[FE_SPREAD_HELD][3], J[3][3], G[3][3];
+    fe_spread_nodes(kind, &s, m, e, node);
+    fe_spread_read(kind, node, fe_coordinates(m), f);
+    fe_spread_gradient(kind, &s, f, J);
+    if (op != TWO_PHASE_DIAGONAL) {
+        fe_spread_read(kind, node, displacement, f);
+        fe_spread_gradient(kind, &s, f, G);
+    }
+    if (s.adds)
+        two_phase_store(kind, op, m, w, fe_spread_element(kind, &s, m, e), fe_spread_point(kind, &s), s.point,
+                        J, G);
+}
+
 FE_BODY void point_body(int kind, int op, const fe_view *m, const two_phase *w, int first, int last,
                         const fe_number *displacement)
 {
+    if (fe_is_quadratic(kind)) {
+        spread_points(kind, op, m, w, first, displacement);
+        return;
+    }
     fe_real x[8][3], f[8][3];
     if (fe_points(kind) == 1) {
         /* Each thread stores nine neighbouring numbers here; then the block writes all of them as one
@@ -102,15 +127,39 @@ FE_BODY void element_forces(int kind, const two_phase *w, const two_phase_tile *
         FE_UNROLL_FOR (int c = 0; c < 3; c++) force[to][c] = f[c];
 }
 
+/* The same of a quadratic element. */
+FE_BODY void spread_element_forces(int kind, const two_phase *w, const two_phase_tile *t, int number,
+                                   const fe_spread *s, fe_scalar (*force)[3])
+{
+    const int at = t->elem + min(number, t->n_elem - 1);
+    const fe_scalar *value = w->value + two_phase_place(kind, 0, s->point, w->tile_elem[at]);
+    fe_real P[3][3], f[FE_SPREAD_HELD][3];
+    FE_UNROLL_FOR (int i = 0; i < 9; i++) P[i / 3][i % 3] = value[i * fe_points(kind)];
+    fe_spread_scatter(kind, s, P, f);
+    FE_UNROLL_FOR (int b = 0; b < fe_spread_held(kind); b++) {
+        if (number >= t->n_elem || !fe_spread_adds(kind, s, b)) continue;
+        const int to = w->place[(size_t)fe_corners(kind) * at + fe_spread_corner(kind, s, b)];
+        if (to != TWO_PHASE_NO_PLACE)
+            FE_UNROLL_FOR (int c = 0; c < 3; c++) force[to][c] = f[b][c];
+    }
+}
+
 /* Rows of a tile: corner forces of its elements, a thread for each point, then their sums, in the order of
  * the view's rows, a thread for each component. */
 FE_BODY void row_forces(int kind, const fe_view *m, const two_phase *w, int tile, fe_number *y)
 {
     __shared__ fe_scalar force[TWO_PHASE_PLACES + TWO_PHASE_PLACES / 8][3];
     const two_phase_tile t = w->tile[tile];
-    const int n = fe_points(kind), first = threadIdx.x / n;
-    for (int i = first; i < t.n_elem + first; i += ROW_BLOCK_SIZE / n) /* as often in all threads of a warp */
-        element_forces(kind, w, &t, i, threadIdx.x % n, force);
+    const int n = lanes_of(kind), first = threadIdx.x / n;
+    if (fe_is_quadratic(kind)) {
+        const fe_spread s = fe_spread_open(kind);
+#pragma unroll 1
+        for (int i = first; i < t.n_elem + first; i += ROW_BLOCK_SIZE / n)
+            spread_element_forces(kind, w, &t, i, &s, force);
+    } else {
+        for (int i = first; i < t.n_elem + first; i += ROW_BLOCK_SIZE / n) /* as often in all threads of a warp */
+            element_forces(kind, w, &t, i, threadIdx.x % n, force);
+    }
     __syncthreads();
     for (int i = threadIdx.x; i < 3 * t.n_row; i += ROW_BLOCK_SIZE) {
         const int row = t.row + i / 3, end = m->corner_first[row + 1] - t.first_corner;
@@ -129,8 +178,9 @@ FE_BODY void long_row_forces(int kind, const fe_view *m, const two_phase *w, int
     fe_number sum[3] = {0.0f, 0.0f, 0.0f};
     for (int k = m->corner_first[row] + threadIdx.x; k < m->corner_first[row + 1]; k += ROW_BLOCK_SIZE) {
         fe_real f[3] = {0.0f, 0.0f, 0.0f};
-        for (int q = 0; q < fe_points(kind); q++)
-            two_phase_add_force(kind, w, m->corner[k] >> 3, m->corner[k] & 7, q, f);
+        for (int q = 0; q < fe_rolled(kind, fe_points(kind)); q++)
+            two_phase_add_force(kind, w, fe_code_element(kind, m->corner[k]),
+                                fe_code_corner(kind, m->corner[k]), q, f);
         for (int c = 0; c < 3; c++) sum[c] += (fe_number)f[c];
     }
     for (int c = 0; c < 3; c++) part[threadIdx.x][c] = sum[c];
@@ -167,7 +217,7 @@ FE_BODY void row_forces_recomputed(int kind, const fe_view *m, const two_phase *
     for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
         const int corner = m->corner[k];
         fe_real force[3];
-        two_phase_force(kind, m, w, corner >> 3, corner & 7, force);
+        two_phase_force(kind, m, w, fe_code_element(kind, corner), fe_code_corner(kind, corner), force);
         for (int c = 0; c < 3; c++) sum[c] += force[c];
     }
     for (int c = 0; c < 3; c++) y[3 * (size_t)row + c] = sum[c];
@@ -175,12 +225,13 @@ FE_BODY void row_forces_recomputed(int kind, const fe_view *m, const two_phase *
 
 FE_BODY void diagonal_body(int kind, const fe_view *m, const two_phase *w, fe_number *d)
 {
-    const int i = blockIdx.x * ROW_BLOCK_SIZE + threadIdx.x, n = fe_points(kind), q = i % n;
-    const int row = i / n < m->n_owned ? i / n : m->n_owned - 1;
+    const int i = blockIdx.x * ROW_BLOCK_SIZE + threadIdx.x, n = lanes_of(kind), q = i % n;
+    const int row = i / n < m->n_owned ? i / n : m->n_owned - 1; /* of a Hex27 27 of the threads sum */
     fe_real sum[6] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f}, rows[3][3];
     for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
         const int corner = m->corner[k];
-        two_phase_add_block(kind, m, w, corner >> 3, corner & 7, q, sum);
+        if (n == fe_points(kind) || q < fe_points(kind))
+            two_phase_add_block(kind, m, w, fe_code_element(kind, corner), fe_code_corner(kind, corner), q, sum);
     }
     for (int c = 0; c < 6; c++) sum[c] = sum_over(n, sum[c]);
     fe_block_rows(sum, rows);
@@ -276,7 +327,7 @@ static fe_status forces(const fe_problem *p, void *work, int op, fe_part part, c
     int first, last;
     two_phase_part_blocks(&p->view, part, &first, &last);
     first *= BLOCK, last *= BLOCK;
-    const size_t points = (size_t)(last - first) * fe_points(p->kind);
+    const size_t points = (size_t)(last - first) * lanes_of(p->kind);
     FE_LAUNCH_OPERATION(p, op, points, POINT_BLOCK_SIZE(p->kind), two_phase, p->view, *w, first, last,
                         displacement);
     return (TILED(p->kind) ? sum_tiles : sum_rows)(p, w, part, y);
@@ -287,9 +338,9 @@ static fe_status diagonal(const fe_problem *p, void *work, void *d)
 {
     const two_phase *w = (const two_phase *)work;
     const int last = (p->view.n_elem + BLOCK - 1) / BLOCK * BLOCK;
-    const size_t points = (size_t)last * fe_points(p->kind);
+    const size_t points = (size_t)last * lanes_of(p->kind);
     FE_LAUNCH_KIND(p, points, POINT_BLOCK_SIZE(p->kind), two_phase_geometry, p->view, *w, 0, last, NULL);
-    FE_LAUNCH_KIND(p, (size_t)p->view.n_owned * fe_points(p->kind), ROW_BLOCK_SIZE, two_phase_diagonal,
+    FE_LAUNCH_KIND(p, (size_t)p->view.n_owned * lanes_of(p->kind), ROW_BLOCK_SIZE, two_phase_diagonal,
                    p->view, *w, (fe_number *)d);
     return FE_OK;
 }

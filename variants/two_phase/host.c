@@ -1,5 +1,4 @@
 /* two_phase on the host: one point per SIMD lane, then one corner of the CSR per lane. */
-#define FE_LINEAR_KINDS
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/two_phase/assembly.h"
@@ -10,10 +9,36 @@ static fe_status setup(fe_problem *p, void **work)
     return two_phase_allocate(p, *work);
 }
 
+/* Phase 1 of quadratic elements, which are not turned. */
+FE_BODY void quadratic_points(int kind, int op, const fe_view *m, const two_phase *w, fe_index e,
+                              const fe_number *displacement)
+{
+    fe_index node[FE_MOST_CORNERS];
+    fe_real x[FE_MOST_CORNERS][3], f[FE_MOST_CORNERS][3];
+    const fe_element element = fe_element_load(kind, m, e, fe_no_turn(), node, x);
+    if (op != TWO_PHASE_DIAGONAL) fe_element_read(kind, node, displacement, f);
+    for (int k = 0; k < fe_planes(kind); k++) {
+        fe_plane gx[3], gu[3];
+        fe_gradient_plane(kind, x, k, gx);
+        if (op != TWO_PHASE_DIAGONAL) fe_gradient_plane(kind, f, k, gu);
+        for (int p = 0; p < fe_plane_points(kind); p++) {
+            const int q = fe_point_of(kind, k, p);
+            fe_real J[3][3], G[3][3];
+            fe_gradient_at(kind, x, gx, k, p, J);
+            if (op != TWO_PHASE_DIAGONAL) fe_gradient_at(kind, f, gu, k, p, G);
+            two_phase_store(kind, op, m, w, element, q, q, J, G);
+        }
+    }
+}
+
 /* Phase 1 for some elements: their corners are read once and turned for each point. */
 FE_BODY void points(int kind, int op, const fe_view *m, const two_phase *w, fe_index e,
                     const fe_number *displacement)
 {
+    if (fe_is_quadratic(kind)) {
+        quadratic_points(kind, op, m, w, e, displacement);
+        return;
+    }
     fe_index node[8];
     fe_real x[8][3], f[8][3], turned_x[8][3], turned_f[8][3];
     fe_element_load(kind, m, e, fe_no_turn(), node, x);

@@ -24,7 +24,7 @@ static int length_of(const draft *k, int row) { return k->first[row + 1] - k->fi
  * element. */
 static int piece_of(const draft *k, int row)
 {
-    return (k->corner[k->first[row]] >> 3) / fe_piece_elements(k->p->kind);
+    return fe_code_element(k->p->kind, k->corner[k->first[row]]) / fe_piece_elements(k->p->kind);
 }
 
 /* One past the last row, below `end`, that fits a tile which begins at `row`: whole pieces, or what fits of
@@ -63,7 +63,7 @@ static int collect(const draft *k, const two_phase_tile *t, int *elem, uint16_t 
     int found[TWO_PHASE_PLACES], n = 0;
     memset(table, -1, sizeof table);
     for (int i = t->first_corner; i < k->first[t->row + t->n_row]; i++) {
-        const int e = k->corner[i] >> 3;
+        const int e = fe_code_element(k->p->kind, k->corner[i]);
         unsigned at = (unsigned)e * 2654435769u >> 20;
         while (table[at] >= 0 && found[table[at]] != e) at = (at + 1) % HASH;
         if (table[at] < 0) {
@@ -72,7 +72,7 @@ static int collect(const draft *k, const two_phase_tile *t, int *elem, uint16_t 
             n++;
         }
         if (elem)
-            place[table[at] * k->n_corner + (k->corner[i] & 7)] =
+            place[table[at] * k->n_corner + fe_code_corner(k->p->kind, k->corner[i])] =
                 (uint16_t)two_phase_skewed(i - t->first_corner);
     }
     if (elem) memcpy(elem, found, (size_t)n * sizeof *elem);
