@@ -66,7 +66,7 @@ def work_of(point: points.Point, strategies: int, repetitions: int, gmsh: bool) 
                    point.transport]
         terms += (size,)
     elif isinstance(point, points.Scaling):
-        traits += [point.kind, str(point.ranks), point.transport]
+        traits += [point.kind, str(point.ranks), point.transport, point.gmres]
         total = size * point.ranks
         terms += (total if point.size.isdigit() else 0.0, total)
     return Work(f"{point.program}-{point.backend}", tuple(traits), size, terms, steady)

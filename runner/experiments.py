@@ -20,7 +20,7 @@ LISTS = ("SIZES", "MESHES", "SOLVES", "STRONG", "WEAK", "SOCKET", "FURTHER", "RA
 KERNEL_AXES = ("size", "order", "plastic", "pattern", "special", "element")
 AXES = {"kernels": KERNEL_AXES, "solves": ("problem", "precondition", "products", "jacobian", "anderson", "ranks", "transport",
                                                        "element"),
-        "peers": ("problem", "precondition", "element"), "scaling": ("size", "kind", "ranks", "transport", "element"),
+        "peers": ("problem", "precondition", "element"), "scaling": ("size", "kind", "ranks", "transport", "gmres", "element"),
         "anderson": ("element", "jacobian", "depth", "step"),
         "orthogonality": ("precondition", "orthogonalization", "basis", "columns"),
         "storage": ("storage", "element", "size", "order"), "profile": ("element", "size", "order")}
@@ -270,9 +270,10 @@ def ways_of_ranks(experiment: Experiment, backend: str, variables: Variables) ->
 def rank_points(experiment: Experiment, backend: str, variables: Variables) -> Iterator[points.Point]:
     size, kind, element = (values(experiment, axis, backend, variables, ("$ELEMENTS",))
                            for axis in ("size", "kind", "element"))
+    forms = "gmres" if "gmres" in experiment.axes else ""
     ways = list(ways_of_ranks(experiment, backend, variables))
     for one_size, one_kind, one_element, (n, transport) in itertools.product(size, kind, element, ways):
-        yield points.Scaling(backend, one_element, one_size, one_kind, n, transport)
+        yield points.Scaling(backend, one_element, one_size, one_kind, n, transport, forms)
 
 
 def study_points(experiment: Experiment, backend: str, variables: Variables) -> Iterator[points.Point]:

@@ -29,6 +29,7 @@ FROZEN_ITERATIONS = 5000  # of a load step with a frozen Jacobian, which converg
 # Strategies of these solves, hundreds of iterations each, and of large ones on several ranks, unless the user chose some.
 LONG = ("patch", "element_atomic", "assembled_symmetric")
 TRANSPORTS = ("nccl",)
+FORMS = ("cgs2", "dcgs2")  # of GMRES, as `scaling` names them, that are timed with all strategies
 COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
 PART = "part"  # the pattern of plastic elements that a solve of PART_PROBLEM leaves
 PART_PROBLEM, PART_STEPS = "meshgen/bracket/bracket_coarse.json", 7  # up to the largest load
@@ -435,17 +436,22 @@ class Scaling(Point):
 
     kind: str = "strong"
     ranks: int = 1
-    transport: str = ""  # as of Solves; rows of another one stand in a file of their own
+    # Rows of either stand in a file of their own: scaling-nccl.csv, scaling-gmres.csv.
+    transport: str = ""  # as of Solves
+    gmres: str = ""  # gmres: all its forms, of LONG strategies; "": FORMS, of all
 
     program: ClassVar[str] = "scaling"
 
+    def strategies(self, here: Here) -> tuple[str, ...]:
+        return tuple(s for s in here.few if s in LONG or not self.gmres or here.chose_strategies)
+
     def name(self) -> str:
-        program = f"{self.program}_{self.transport}" if self.transport else self.program
+        program = "_".join(word for word in (self.program, self.transport, self.gmres) if word)
         return "-".join((program, self.backend, self.element, self.size, self.kind, str(self.ranks)))
 
     def about(self) -> str:
         of = "" if self.kind == "strong" else " a rank"
-        told = (self.kind, ranks_of(self.ranks), by(self.transport))
+        told = (self.kind, ranks_of(self.ranks), by(self.transport), "all forms of GMRES" if self.gmres else "")
         return ", ".join((f"{self.size}{unit_of(self.size)}{of}", *(word for word in told if word)))
 
     def needs(self, here: Here) -> str:
@@ -466,6 +472,8 @@ class Scaling(Point):
             flags += ["--weak"]
         if self.transport:
             flags += ["--transport", self.transport]
+        if not self.gmres:
+            flags += ["--gmres", ",".join(FORMS)]
         if self.backend == "host":
             flags += ["--threads", here.threads or "1"]
         flags += numbered("scaling", here, process.number) + sampled("scaling", here, files)
@@ -480,7 +488,7 @@ KINDS: dict[str, type[Point]] = {kind.program: kind for kind in (Kernels, Solves
 def parse(name: str) -> Point:
     """The point of a name, for example kernels-host-tet4-2000-auto-1-clustered."""
     program, backend, element, size, *axes = name.split("-")
-    program, _, transport = program.partition("_")
+    program, *words = program.split("_")
     kind = KINDS[program]
     if kind in (Solves, Peers):
         transport = axes.pop() if axes[-1] in TRANSPORTS else ""
@@ -490,5 +498,5 @@ def parse(name: str) -> Point:
         return kind(backend, element, size, "-".join(axes[:-1]), int(axes[-1]), products, jacobian, anderson,
                     transport)
     if kind is Scaling:
-        return kind(backend, element, size, axes[0], int(axes[1]), transport)
+        return kind(backend, element, size, axes[0], int(axes[1]), *("" if way not in words else way for way in ("nccl", "gmres")))
     return kind(backend, element, size, *axes)
