@@ -1,5 +1,5 @@
 #!/bin/sh
-# compute-sanitizer over whole small solves: each strategy on 27 Hex8 and 48 Tet4, one load step with yielding, under
+# compute-sanitizer over whole small solves: each strategy on 27 Hex8, 48 Tet4, and as many Hex27 and Tet10, one load step with yielding, under
 # memcheck, racecheck, initcheck and synccheck; also multigrid, GMRES, finite differences and fields, and under memcheck
 # several GPUs where they are there, by peer memory and by NCCL. NCCL tries kernels that its library has not for the card,
 # and peers that it has met before: it handles these errors of calls (104 and more), so they do not count there.
@@ -49,6 +49,11 @@ export FE_SANITIZE_BEGIN FE_SANITIZE_WORK FE_BUILD LIMIT ONE
 cd "$work" || exit 1
 "$build/meshgen" box -c 3 -d 0.2 -o hex8.msh >/dev/null && "$build/meshgen" box -c 2 -e tet4 -d 0.2 -o tet4.msh >/dev/null ||
     exit 1
+quadratic=
+if "$build/meshgen" quadratic hex8.msh -o hex27.msh >/dev/null 2>&1; then # unless the build leaves them out
+    "$build/meshgen" quadratic tet4.msh -o tet10.msh >/dev/null || exit 1
+    quadratic='tet10 hex27'
+fi
 cat >p.json <<'END'
 {"name": "cube", "meshes": ["hex8.msh"], "material": {"E": 200000, "nu": 0.3, "sigma_y": 250, "H": 2000},
  "dirichlet": [{"group": "x0", "u": {"x": 0, "y": 0, "z": 0}}], "neumann": [{"group": "x1", "traction": [60, 0, 40]}],
@@ -60,6 +65,12 @@ for tool; do
     for variant in $variants; do
         echo "$tool $variant-hex8 --variant $variant --precondition block-jacobi"
         echo "$tool $variant-tet4 --variant $variant --precondition block-jacobi --no-graphs --mesh tet4.msh"
+        for element in $quadratic; do
+            echo "$tool $variant-$element --variant $variant --precondition block-jacobi --mesh $element.msh"
+        done
+    done
+    for element in $quadratic; do
+        echo "$tool multigrid-$element --variant patch --precondition multigrid --mesh $element.msh"
     done
     echo "$tool multigrid-hex8 --variant patch --precondition multigrid --output fields-$tool"
     echo "$tool multigrid-tet4 --variant node_csr --precondition multigrid --mesh tet4.msh --tet-points 4"
