@@ -1,6 +1,6 @@
 #!/bin/sh
-# compute-sanitizer over whole small solves: each strategy on 27 Hex8, 48 Tet4, and as many Hex27 and Tet10, one load step with yielding, under
-# memcheck, racecheck, initcheck and synccheck; also multigrid, GMRES, finite differences and fields, and under memcheck
+# compute-sanitizer over whole small solves: each strategy on 27 Hex8, 48 Tet4, and as many Hex27 and Tet10, one load
+# step with yielding, under memcheck, racecheck, initcheck and synccheck; also multigrid, GMRES, finite differences and fields, and under memcheck
 # several GPUs where they are there, by peer memory and by NCCL. NCCL tries kernels that its library has not for the card,
 # and peers that it has met before: it handles these errors of calls (104 and more), so they do not count there.
 #   sh tests/sanitize_device.sh [TOOL...]    from the root of the repository, after `make build/solve build/meshgen`
