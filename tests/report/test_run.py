@@ -764,6 +764,8 @@ class Starting(unittest.TestCase):
                          {("boomeramg", "host"): "hypre without CUDA"})
         other = dataclasses.replace(built, peers=frozenset({("gamg", "host")}))
         self.assertEqual(points.Peers("cuda", "hex8", "bending32", "gamg").needs(other), "PETSc with CUDA")
+        self.assertIn("--backend cuda", " ".join(points.Peers("cuda", "hex8", "bending32", "gamg").command(
+            built, points.Process(1, 7, ("petsc_gamg",)), points.Files(pathlib.Path("a.rows.part")))))
 
     def test_quadratic_elements_need_a_build_with_them(self):
         programs = {name: pathlib.Path(name) for name in ("kernels", "solves")}
@@ -777,8 +779,6 @@ class Starting(unittest.TestCase):
         linear, quadratic = (points.Solves("host", e, f"bending{n}", "multigrid", 1).dofs(False)
                              for e, n in (("hex8", 16), ("hex27", 8)))
         self.assertEqual(linear, quadratic)
-        self.assertIn("--backend cuda", " ".join(points.Peers("cuda", "hex8", "bending32", "gamg").command(
-            built, points.Process(1, 7, ("petsc_gamg",)), points.Files(pathlib.Path("a.rows.part")))))
 
     def test_words_of_a_special_point_are_flags(self):
         here = points.Here({"kernels": pathlib.Path("kernels")}, pathlib.Path(), ("patch",), (), {"cuda": 1})
