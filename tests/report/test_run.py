@@ -797,6 +797,19 @@ class Starting(unittest.TestCase):
         self.assertIn("--backend cuda", " ".join(points.Peers("cuda", "hex8", "bending32", "gamg").command(
             built, points.Process(1, 7, ("petsc_gamg",)), points.Files(pathlib.Path("a.rows.part")))))
 
+    def test_quadratic_elements_need_a_build_with_them(self):
+        programs = {name: pathlib.Path(name) for name in ("kernels", "solves")}
+        without = points.Here(programs, pathlib.Path(), (), (), {"host": 1})
+        built = dataclasses.replace(without, quadratic=True)
+        for element, missing in (("hex8", ""), ("hex27", "a build with quadratic elements"),
+                                 ("tet10", "a build with quadratic elements")):
+            for point in (points.Kernels("host", element, "1000"),
+                          points.Solves("host", element, "bending8", "multigrid", 1)):
+                self.assertEqual((point.needs(without), point.needs(built)), (missing, ""))
+        linear, quadratic = (points.Solves("host", e, f"bending{n}", "multigrid", 1).dofs(False)
+                             for e, n in (("hex8", 16), ("hex27", 8)))
+        self.assertEqual(linear, quadratic)
+
     def test_words_of_a_special_point_are_flags(self):
         here = points.Here({"kernels": pathlib.Path("kernels")}, pathlib.Path(), ("patch",), (), {"cuda": 1})
         files = points.Files(pathlib.Path("a.rows.part"))
