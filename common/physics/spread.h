@@ -12,7 +12,8 @@ FE_BOTH int fe_spread_lanes(int kind)
     return !FE_ON_DEVICE ? 1 : kind == FE_TET10 ? FE_TET10_TEAM : kind == FE_HEX27 ? FE_WARP : 1;
 }
 
-/* The lane that adds the force on a corner + an element's lanes on a device × the place in which it holds it. */
+/* The lane that adds the force on a corner + an element's lanes on a device × the place in which it holds it.
+ */
 FE_BODY int fe_spread_place(int kind, int corner)
 {
     if (kind == FE_HEX27) return corner;
@@ -40,8 +41,7 @@ FE_BODY fe_spread fe_spread_open(int kind)
     s.own = s.point = fe_lane() % fe_spread_lanes(kind), s.adds = 1;
     if (kind == FE_HEX27) {
         s.point = fe_hex27_lane(), s.adds = s.own < FE_HEX27_LANES;
-        FE_UNROLL_FOR (int j = 0; j < 3; j++)
-            s.t[j] = fe_triple_open(s.point, j == 0 ? 1 : j == 1 ? 3 : 9);
+        FE_UNROLL_FOR (int j = 0; j < 3; j++) s.t[j] = fe_triple_open(s.point, j == 0 ? 1 : j == 1 ? 3 : 9);
     }
     return s;
 }

@@ -1,4 +1,5 @@
-/* corner_gather on the device: one element per thread, of quadratic ones one point, then one row per thread. */
+/* corner_gather on the device: one element per thread, of quadratic ones one point, then one row per thread.
+ */
 #include "common/problem/kernels.h"
 #include "variants/corner_gather/assembly.h"
 

@@ -87,7 +87,8 @@ static void sort_block(const fe_view *m, int kind, int first, int last, const sl
     int n = 0;
     for (int e = first; e < last; e++)
         for (int a = 0; a < n_corner; a++)
-            word[n++] = (uint64_t)s->place[(size_t)a * m->ld + e] << 32 | (unsigned)source_of(kind, e - first, a);
+            word[n++] =
+                (uint64_t)s->place[(size_t)a * m->ld + e] << 32 | (unsigned)source_of(kind, e - first, a);
     qsort(word, (size_t)n, sizeof *word, compare_words);
     for (int i = 0; i < n; i++)
         s->sorted[start + i] = (int)(word[i] >> 32), s->source[start + i] = (uint16_t)word[i];
@@ -138,7 +139,8 @@ static fe_status build_slots(fe_problem *p, int on_device, corner_gather *w, slo
     FE_RESERVE(s->corner, s->first[m->n_owned], "corner_gather: slots");
     FE_TRY(
         d->ops->memory.download(d, (size_t)s->first[m->n_owned] * sizeof *s->corner, m->corner, s->corner));
-    if (on_device && (fe_is_tet(p->kind) || fe_is_quadratic(p->kind) || !fe_rows_are_regular(s->first, s->corner, m->n_owned)))
+    if (on_device && (fe_is_tet(p->kind) || fe_is_quadratic(p->kind) ||
+                      !fe_rows_are_regular(s->first, s->corner, m->n_owned)))
         s->run = corner_gather_run(p->kind);
     FE_TRY(fe_problem_valence(p, s->conn, s->threads, &s->valence));
     FE_TRY(size_slices(m, s));

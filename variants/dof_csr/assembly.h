@@ -18,9 +18,11 @@ FE_BODY void dof_csr_row(int axis, const fe_real t[6], fe_real row[3])
     row[2] = dof_csr_pick(axis, t[5], t[4], t[2]);
 }
 
-/* On the device elastic products of hexahedra and of Tet10 see space turned, too: axes in the order axis, axis
- * + 1, axis + 2 (mod 3), so that a thread's direction is x and only the first row of the stress is computed. An
- * isotropic material allows it. Tet4 gain nothing: a tenth less arithmetic against loads that are apart. */
+/* On the device elastic products of hexahedra and of Tet10 see space turned, too: axes in the order axis,
+ * axis
+ * + 1, axis + 2 (mod 3), so that a thread's direction is x and only the first row of the stress is computed.
+ * An isotropic material allows it. Tet4 gain nothing: a tenth less arithmetic against loads that are apart.
+ */
 #ifdef __CUDACC__
 FE_BODY int dof_csr_turns(int kind, int op)
 {
@@ -44,15 +46,15 @@ FE_BODY void dof_csr_read3(const fe_number *p, fe_index i, int axis, fe_real out
 }
 #endif
 
-/* Elements as a gather looks at their corner: linear ones turned so that it is corner 0, quadratic ones as they
- * are. */
+/* Elements as a gather looks at their corner: linear ones turned so that it is corner 0, quadratic ones as
+ * they are. */
 FE_BODY fe_index dof_csr_turn(int kind, fe_index corner)
 {
     return fe_is_quadratic(kind) ? fe_no_turn() : corner;
 }
 
-/* A field at the corners of an element, axes from `axis` on; corner 0 of a turned one is known, and 0 in mixed
- * precision (fe_element_read). */
+/* A field at the corners of an element, axes from `axis` on; corner 0 of a turned one is known, and 0 in
+ * mixed precision (fe_element_read). */
 FE_BODY void dof_csr_read(int kind, const fe_index node[], int axis, const fe_number *field,
                           const fe_real own[3], fe_real f[][3])
 {
@@ -115,8 +117,8 @@ FE_BODY void dof_csr_block_row(int kind, const fe_view *m, fe_index e, fe_index 
 #ifdef __CUDACC__
 /* What the lane's point of a quadratic element gives to the force along the axis. All lanes of the warp take
  * part. */
-FE_BODY fe_real dof_csr_spread_force(int kind, int op, const fe_view *m, const fe_spread *s, int e, int corner,
-                                     int axis, const fe_number *displacement)
+FE_BODY fe_real dof_csr_spread_force(int kind, int op, const fe_view *m, const fe_spread *s, int e,
+                                     int corner, int axis, const fe_number *displacement)
 {
     int node[FE_SPREAD_HELD];
     fe_real x[FE_SPREAD_HELD][3], u[FE_SPREAD_HELD][3], A[3][3], stress[6], g[3], row[3];

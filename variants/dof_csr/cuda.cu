@@ -69,8 +69,8 @@ FE_BODY void entry_diagonal(int kind, const fe_view *m, int row, int axis, fe_nu
 
 /* The same of quadratic elements: entries that the lanes of a warp take together, number `at` of those below
  * 3 × last. */
-FE_BODY void spread_forces(int kind, int op, const fe_view *m, int at, int last, const fe_number *displacement,
-                           fe_number *y)
+FE_BODY void spread_forces(int kind, int op, const fe_view *m, int at, int last,
+                           const fe_number *displacement, fe_number *y)
 {
     const fe_spread s = fe_spread_open(kind);
     const fe_spread_row r = fe_spread_row_open(m, at / 3, last);

@@ -1,7 +1,7 @@
 /* node_csr: one thread computes one row. It visits the elements at its node, sees each of them turned so
  * that the node is corner 0, and sums the forces on that corner in the CSR's order: no atomics, the same
- * bits every time, and every element computed once for each of its corners. Quadratic elements are not turned,
- * and on the device neighbouring threads take one together (spread.h). */
+ * bits every time, and every element computed once for each of its corners. Quadratic elements are not
+ * turned, and on the device neighbouring threads take one together (spread.h). */
 #ifndef NODE_CSR_ASSEMBLY_H
 #define NODE_CSR_ASSEMBLY_H
 
@@ -44,8 +44,8 @@ extern "C"
     fe_status
     node_csr_open(fe_problem *p, int precision, void **work);
 
-/* Elements as a gather looks at their corner: linear ones turned so that it is corner 0, quadratic ones as they
- * are. */
+/* Elements as a gather looks at their corner: linear ones turned so that it is corner 0, quadratic ones as
+ * they are. */
 FE_BODY fe_index node_csr_turn(int kind, fe_index corner)
 {
     return fe_is_quadratic(kind) ? fe_no_turn() : corner;

@@ -1,6 +1,6 @@
 /* node_csr on the device: one owned node per thread; on Tet4 a team of threads, on irregular meshes of Hex8
- * one corner of an element per thread. Of quadratic elements neighbouring threads take a corner together, four
- * of a Tet10 and a warp of a Hex27. */
+ * one corner of an element per thread. Of quadratic elements neighbouring threads take a corner together,
+ * four of a Tet10 and a warp of a Hex27. */
 #include "common/physics/spread.h"
 #include "common/problem/kernels.h"
 #include "common/problem/visits.h"
@@ -44,8 +44,8 @@ FE_BODY void row_diagonal(int kind, const fe_view *m, int row, fe_number *d)
 }
 
 /* The same of quadratic elements: rows that the lanes of a warp take together. */
-FE_BODY void spread_forces(int kind, int op, const fe_view *m, int at, int last, const fe_number *displacement,
-                           fe_number *y)
+FE_BODY void spread_forces(int kind, int op, const fe_view *m, int at, int last,
+                           const fe_number *displacement, fe_number *y)
 {
     const fe_spread s = fe_spread_open(kind);
     const fe_spread_row r = fe_spread_row_open(m, at, last);
@@ -334,7 +334,7 @@ static fe_status forces_by_element(const fe_problem *p, const fe_visits *v, int 
     const size_t n = (size_t)BLOCK_SIZE * (last - first);
     switch (p->kind * FE_N_FORCES + op) {
 #define LAUNCH(KIND, name, OP, operation)                                                                    \
-    case KIND * FE_N_FORCES + OP:                                                                            \
+    case KIND *FE_N_FORCES + OP:                                                                             \
         FE_LAUNCH(p->device, n, BLOCK_SIZE, node_csr_##operation##_by_element_##name, p->view, *v, first,    \
                   displacement, y);                                                                          \
         break;

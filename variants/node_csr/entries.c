@@ -164,5 +164,6 @@ static fe_status open_lists(fe_problem *p, int precision, void **work)
 fe_status node_csr_open(fe_problem *p, int precision, void **work)
 {
     if (p->kind == FE_TET4) return open_lists(p, precision, work);
-    return p->kind == FE_HEX8 || p->kind == FE_TET10 ? fe_visits_open(p, NODE_CSR_MOST, (fe_visits **)work) : FE_OK;
+    return p->kind == FE_HEX8 || p->kind == FE_TET10 ? fe_visits_open(p, NODE_CSR_MOST, (fe_visits **)work)
+                                                     : FE_OK;
 }

@@ -186,8 +186,8 @@ FE_BODY void two_phase_add_force(int kind, const two_phase *w, fe_index e, fe_in
     }
 }
 
-/* Force on a corner of elements, from six stored numbers: corner 0 of turned linear ones, and of quadratic ones
- * as they are. */
+/* Force on a corner of elements, from six stored numbers: corner 0 of turned linear ones, and of quadratic
+ * ones as they are. */
 FE_BODY void two_phase_force(int kind, const fe_view *m, const two_phase *w, fe_index e, fe_index corner,
                              fe_real force[3])
 {

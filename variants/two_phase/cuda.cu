@@ -2,8 +2,8 @@
 #include "common/problem/kernels.h"
 #include "variants/two_phase/assembly.h"
 
-/* Phase 1, elements of several points: neighbouring threads take the points of an element, one block of threads
- * those of a block of elements, of Hex27 of four elements. */
+/* Phase 1, elements of several points: neighbouring threads take the points of an element, one block of
+ * threads those of a block of elements, of Hex27 of four elements. */
 #define POINT_BLOCK_SIZE(kind) ((kind) == FE_HEX8 || (kind) == FE_HEX8_NAIVE ? 256 : 128)
 #define LEAST_BLOCKS(kind, op) ((kind) == FE_HEX8 && (op) == FE_RESIDUAL ? 4 : 0)
 enum { BLOCK = TWO_PHASE_BLOCK, ROW_BLOCK_SIZE = 256 };
@@ -157,7 +157,8 @@ FE_BODY void row_forces(int kind, const fe_view *m, const two_phase *w, int tile
         for (int i = first; i < t.n_elem + first; i += ROW_BLOCK_SIZE / n)
             spread_element_forces(kind, w, &t, i, &s, force);
     } else {
-        for (int i = first; i < t.n_elem + first; i += ROW_BLOCK_SIZE / n) /* as often in all threads of a warp */
+        for (int i = first; i < t.n_elem + first;
+             i += ROW_BLOCK_SIZE / n) /* as often in all threads of a warp */
             element_forces(kind, w, &t, i, threadIdx.x % n, force);
     }
     __syncthreads();
@@ -231,7 +232,8 @@ FE_BODY void diagonal_body(int kind, const fe_view *m, const two_phase *w, fe_nu
     for (int k = m->corner_first[row]; k < m->corner_first[row + 1]; k++) {
         const int corner = m->corner[k];
         if (n == fe_points(kind) || q < fe_points(kind))
-            two_phase_add_block(kind, m, w, fe_code_element(kind, corner), fe_code_corner(kind, corner), q, sum);
+            two_phase_add_block(kind, m, w, fe_code_element(kind, corner), fe_code_corner(kind, corner), q,
+                                sum);
     }
     for (int c = 0; c < 6; c++) sum[c] = sum_over(n, sum[c]);
     fe_block_rows(sum, rows);
