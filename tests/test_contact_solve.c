@@ -1,5 +1,6 @@
 /* Contact in whole solves: a block on a plane, whose answer is known; the same answer from any number of
  * ranks, strategy and preconditioner; indentation and release; runs that go on; and what is refused. */
+#include "have/superlu.h"
 #include "tests/child.h"
 #include "tests/common.h"
 #include "tests/result.h"
