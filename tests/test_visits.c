@@ -45,9 +45,9 @@ static void test_lists(void **state)
     (void)state;
     static const int most[] = {512, 1024, 40};
     const fe_assembly *assembly = fe_variant_find("node_csr")->host;
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 12; i++) {
         scene s;
-        scene_open(&s, i < 3 ? SHAPE_OCTAHEDRON : SHAPE_BRACKET, FE_TET4);
+        scene_open(&s, i % 6 < 3 ? SHAPE_OCTAHEDRON : SHAPE_BRACKET, i < 6 ? FE_TET4 : FE_TET10);
         for (int rank = 0; rank < 2; rank++) {
             rig b = rig_open(&s, assembly, "host", 1, 2, rank, FE_PARTITION_CONTIGUOUS);
             fe_visits *v;
