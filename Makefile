@@ -9,6 +9,9 @@ ARCH ?= native
 OPT ?= -O3
 SANITIZE ?=
 STORAGE ?=
+# Those that `make bench` times. Elsewhere a list without tet10 and hex27 leaves quadratic elements out of the build.
+ELEMENTS ?=
+QUADRATIC := $(if $(strip $(ELEMENTS)),$(filter tet10 hex27,$(ELEMENTS)),yes)
 BUDGET ?=
 CLANG ?= clang
 SECONDS ?= 60
@@ -72,7 +75,8 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-unknown-pragmas -Wno-psa
 LIBRARY_INCLUDES := $(sort $(BLAS_FLAGS) $(JSON_FLAGS) $(EXPRESSION_FLAGS) $(ZLIB_FLAGS) $(METIS_FLAGS) \
     $(SUPERLU_FLAGS) $(CMOCKA_FLAGS) $(BENCHMARK_FLAGS) $(CUDA_FLAGS) $(NCCL_FLAGS))
 INCLUDES := -I. -I$(BUILD) $(patsubst -I%,-isystem %,$(LIBRARY_INCLUDES))
-DEFINES := -D_GNU_SOURCE $(if $(STORAGE),-DFE_STORAGE=FE_STORAGE_$(STORAGE)) $(CPPFLAGS)
+DEFINES := -D_GNU_SOURCE $(if $(STORAGE),-DFE_STORAGE=FE_STORAGE_$(STORAGE)) $(if $(QUADRATIC),,-DFE_HAVE_QUADRATIC=0) \
+    $(CPPFLAGS)
 # gcc searches long for aliases and for loads to share in unrolled bodies, and finds little: a fifth of its time.
 SHORT_SEARCH := --param sccvn-max-alias-queries-per-access=40 -fno-gcse-after-reload
 SHORT_SEARCH := $(if $(HAVE_COMPILER),$(shell echo 'int x;' | $(CC) -Werror $(SHORT_SEARCH) -x c -c -o /dev/null - 2>/dev/null && \
@@ -178,6 +182,7 @@ help:
 	@echo '  CUDA_HOME NCCL_HOME       folders of the CUDA Toolkit and NCCL, if they are not found; CUDA=no: build without'
 	@echo '  CUDA_ARCHS="80 90 100"    GPU architectures (default: those of the GPUs found, otherwise 90 and PTX)'
 	@echo '  BUILD=$(BUILD) ARCH=$(ARCH) OPT=$(OPT) SANITIZE=address,undefined V=1 (shows commands)'
+	@echo '  ELEMENTS="tet4 hex8" (leaves quadratic elements out, for a shorter build)'
 	@echo '  STORAGE=FLOATS|RECORDS|ARRAYS (common/physics/view.h; the tests need the default)'
 
 # One line per library: found, or what is left out without it and how to get it.
@@ -198,6 +203,7 @@ info:
 	$(call report,Google Benchmark,BENCHMARK,kernels is left out; apt-get install libbenchmark-dev)
 	$(call report,cmocka,CMOCKA,the tests are left out; apt-get install libcmocka-dev)
 	$(call report,gnuplot,GNUPLOT,figures are left out; apt-get install gnuplot-nox)
+	@printf '%-18s %s\n' elements '$(if $(QUADRATIC),tet4 hex8 tet10 hex27,tet4 hex8; tet10 and hex27 are left out, as ELEMENTS="$(ELEMENTS)" asks)'
 	$(call report,Python,PYTHON,rows are not compared, and without any Python 3.11 make bench takes one size alone, without tables and figures; apt-get install python3-scipy python3-jinja2)
 	$(if $(COMMIT_NOTE),@printf '%-18s %s\n' commit $(call quoted,unknown to results: $(COMMIT_NOTE)))
 	@echo 'why something is missing: $(BUILD)/detect/*.log'
@@ -417,8 +423,11 @@ faults: tests
 # all is built without CUDA, in a folder of its own.
 HOST_ALONE = $(if $(or $(CUDA),$(wildcard $(BUILD)/kernels /dev/nvidia[0-9]* /dev/dxg /dev/nvhost-gpu)),,yes)
 BENCH_FOLDER = $(BUILD)$(if $(HOST_ALONE),/host)
+# ELEMENTS says here what is timed: what is built stays as it is, unless it lacks one of these.
+BENCH_FLAGS = $(wildcard $(BENCH_FOLDER)/flags)
+AS_BUILT = $(if $(BENCH_FLAGS),$(shell grep -q FE_HAVE_QUADRATIC=0 '$(BENCH_FLAGS)' || echo yes),$(QUADRATIC))
 BENCH_MAKE = $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" BUILD='$(BENCH_FOLDER)' \
-    $(if $(HOST_ALONE),CUDA=no)
+    QUADRATIC='$(if $(filter tet10 hex27,$(ELEMENTS)),yes,$(AS_BUILT))' $(if $(HOST_ALONE),CUDA=no)
 bench: export BENCH_START := $(shell date +%s)
 bench: export BENCH_BUILD = $(BENCH_MAKE) programs
 bench:

@@ -21,6 +21,11 @@ namespace bench
 namespace
 {
 
+#if FE_HAVE_QUADRATIC
+#define QUADRATIC_KINDS ", tet10, hex27"
+#else
+#define QUADRATIC_KINDS
+#endif
 const char help[] =
     "usage: kernels [options] [Google Benchmark's options]\n"
     "Checks and times the operations of all assembly strategies on meshes.\n"
@@ -36,18 +41,20 @@ const char help[] =
     "  --fe_variants=LIST     strategies (all, and element_only, the element kernel without sums); "
     "--fe_list\n"
     "                         prints them\n"
-    "  --fe_elements=LIST     tet4, hex8, tet4_p4, hex8_naive (tet4,hex8)\n"
+    "  --fe_elements=LIST     tet4, hex8, tet4_p4, hex8_naive" QUADRATIC_KINDS " (tet4,hex8)\n"
     "  --fe_operations=LIST   residual, material, jacvec_elastic, jacvec, diagonal (all), and jacvec_full, "
     "the "
     "product\n"
-    "                         with tangents of 21 numbers as any material has them: tet4 and hex8, double, "
+    "                         with tangents of 21 numbers as any material has them: tet4, hex8, tet10, "
+    "hex27, double, "
     "one\n"
     "                         material\n"
     "  --fe_precision=LIST    double, mixed (arithmetic in floats, vectors and sums into them in doubles), "
     "single\n"
     "                         (all in floats); mixed and single: tet4 and hex8, without material (double)\n"
-    "  --fe_hardening=LIST    law of hardening: linear, or voce, whose return iterates; voce: tet4 and hex8, "
-    "double\n"
+    "  --fe_hardening=LIST    law of hardening: linear, or voce, whose return iterates; voce: tet4, hex8, "
+    "tet10, "
+    "hex27, double\n"
     "                         (linear)\n"
     "  --fe_materials=N       N layers of different materials, 2 to 16, which elements look up; not of "
     "hex8_naive (1)\n"

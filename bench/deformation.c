@@ -1,4 +1,5 @@
 /* Which elements of a benchmark workload are plastic, and how far its nodes move; see workload_fields.h. */
+#include "bench/timed_mesh.h"
 #include "bench/workload_fields.h"
 #include "common/mesh/jacobian.h"
 
@@ -91,15 +92,15 @@ static double area(const double a[3], const double b[3])
     return sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
 }
 
-/* Least height of the tetrahedra that corners and the three edges at them span. */
+/* Least height of the tetrahedra that vertices and the three edges at them span. */
 static double least_height(const fe_mesh *mesh, const int *node)
 {
     static const signed char hex_edge[8][3] = {{1, 3, 4}, {2, 0, 5}, {3, 1, 6}, {0, 2, 7},
                                                {7, 5, 0}, {4, 6, 1}, {5, 7, 2}, {6, 4, 3}},
                              tet_edge[4][3] = {{1, 2, 3}, {2, 0, 3}, {0, 1, 3}, {1, 0, 2}};
     double least = INFINITY;
-    for (int a = 0; a < fe_corners(mesh->kind); a++) {
-        const signed char *to = mesh->kind == FE_TET4 ? tet_edge[a] : hex_edge[a];
+    for (int a = 0; a < fe_vertices(mesh->kind); a++) {
+        const signed char *to = fe_is_tet(mesh->kind) ? tet_edge[a] : hex_edge[a];
         double edge[3][3], most = 0.0;
         for (int k = 0; k < 3; k++) edge_from(mesh, node[a], node[to[k]], edge[k]);
         for (int k = 0; k < 3; k++) most = fmax(most, area(edge[k], edge[(k + 1) % 3]));
@@ -117,7 +118,7 @@ static fe_status measure_sizes(const fe_mesh *mesh, bench_deformation *deformati
     for (int i = 0; i < mesh->n_node; i++) deformation->size[i] = INFINITY;
     for (int e = 0; e < mesh->n_elem; e++) {
         const int *node = mesh->conn + (size_t)e * nc;
-        const double height = least_height(mesh, node);
+        const double height = least_height(mesh, node) / bench_steps(mesh->kind);
         for (int c = 0; c < nc; c++) deformation->size[node[c]] = fmin(deformation->size[node[c]], height);
     }
     *least = INFINITY;
@@ -143,8 +144,8 @@ fe_status bench_deformation_open(bench_workload *c, const fe_mesh *mesh)
         int cells[3];
         int64_t n_dof;
         bench_box_shape(box, cells, &n_dof);
-        deformation->cell = bench_box_cell(box),
-        deformation->height = box->plastic * cells[2] * deformation->cell;
+        deformation->cell = bench_box_cell(box) / bench_steps(box->kind);
+        deformation->height = box->plastic * cells[2] * bench_box_cell(box);
         c->across = at.size / deformation->cell;
         return FE_OK;
     }

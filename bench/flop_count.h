@@ -18,6 +18,7 @@
 #include <vector>
 
 #define FE_LANES 1
+#define FE_EMPTY (-0.0f)
 #define FE_FROM_LANES(M) fe_real(M(0))
 #define FE_UNROLL_FOR(...) for (__VA_ARGS__)
 #define FE_UNROLL_LARGE_FOR(...) for (__VA_ARGS__)
@@ -54,6 +55,7 @@ struct mask {
     const bool &operator[](int) const { return value; }
     friend mask operator|(mask a, mask b) { return {a.value || b.value}; }
     friend mask operator&(mask a, mask b) { return {a.value && b.value}; }
+    friend mask operator~(mask a) { return {!a.value}; }
 };
 inline mask operator>(number a, number b) { return {a.value > b.value}; }
 } // namespace flop_count
@@ -114,6 +116,16 @@ FE_BODY void fe_write(double *p, fe_index i, size_t offset, fe_mask m, fe_real a
 namespace flop_count
 {
 
+/* Of corner a of an element over [0, 1]. */
+inline double coordinate(int kind, int a, int axis)
+{
+    int end[2] = {a, a};
+    if (kind == FE_HEX27) return (axis == 0 ? a % 3 : axis == 1 ? a / 3 % 3 : a / 9) / 2.0;
+    if (!fe_is_tet(kind)) return a >> axis & 1;
+    if (kind == FE_TET10) fe_tet10_ends(a, end);
+    return ((end[0] == axis + 1) + (end[1] == axis + 1)) / 2.0;
+}
+
 /* Flop of an operation on one element that is plastic (committed and trial) or elastic. Each element is
  * computed once and its corner values are added to the nodes once: what a strategy computes more than that
  * counts as time, not as work. A plastic one is sheared to four times the yield strain, as the elements of a
@@ -123,15 +135,15 @@ inline int64_t of_element(int kind, bench_operation op, int hardening, bool plas
     const fe_material material = bench_material(hardening);
     const double yield = 2.0 * (1.0 + material.nu) * material.sigma_y / std::sqrt(3.0) / material.E;
     const int n_corner = fe_corners(kind);
-    const size_t n = 8 * (size_t)FE_GROUP;
-    double x[8 * 3], u[8 * 3];
+    const size_t n = FE_MOST_POINTS * (size_t)FE_GROUP;
+    double x[FE_MOST_CORNERS * 3], u[FE_MOST_CORNERS * 3];
     std::vector<double> state(FE_N_STATE * n), trial(FE_N_STATE * n), full(FE_N_FULL * n, 0.5);
     std::vector<fe_tangent_number> tangent(FE_N_TANGENT * n, 0.5);
-    int conn[8];
+    int conn[FE_MOST_CORNERS];
     uint8_t committed = plastic ? FE_YIELDED : 0, now = plastic ? FE_YIELDED | FE_SOFTENED : 0;
     for (int a = 0; a < n_corner; a++) {
         conn[a] = a;
-        for (int i = 0; i < 3; i++) x[3 * a + i] = n_corner == 8 ? a >> i & 1 : a == i + 1;
+        for (int i = 0; i < 3; i++) x[3 * a + i] = coordinate(kind, a, i);
         for (int i = 0; i < 3; i++)
             u[3 * a + i] = (i == 0 ? (plastic ? 4.0 : 0.1) * yield * x[3 * a + 2] : 0.0);
     }
@@ -142,8 +154,8 @@ inline int64_t of_element(int kind, bench_operation op, int hardening, bool plas
     m.committed = fe_state{state.data(), &committed}, m.trial = fe_state{trial.data(), &now};
     m.tangent = tangent.data(), m.full = full.data();
 
-    fe_index node[8];
-    fe_real at[8][3], f[8][3], result[8][3], block[6];
+    fe_index node[FE_MOST_CORNERS];
+    fe_real at[FE_MOST_CORNERS][3], f[FE_MOST_CORNERS][3], result[FE_MOST_CORNERS][3], block[6];
     const fe_element e = fe_element_open(&m, fe_index{{0}}, fe_no_turn());
     fe_element_nodes(kind, &m, e, node);
     fe_element_read(kind, node, x, at);

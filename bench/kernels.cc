@@ -44,9 +44,9 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
     auto g = std::make_unique<group>();
     g->box = {};
     g->mesh = mesh, g->asked_dof = dofs;
-    bench_mesh_cells(mesh, dofs, g->box.cells);
+    bench_mesh_cells(mesh, kind, dofs, g->box.cells);
     FE_TRY(bench_mesh_size(mesh, kind, dofs, &g->n_elem, &g->n_dof));
-    bench_mesh_name(mesh, dofs, sizeof name, name);
+    bench_mesh_name(mesh, kind, dofs, sizeof name, name);
     g->mesh_name = name;
     if (a.materials > 1) g->mesh_name += "-materials" + std::to_string(a.materials);
     g->box.kind = kind, g->box.order = a.order, g->box.backend = backend;
@@ -65,7 +65,7 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
         (hardening == FE_LINEAR ? "" : std::string(fe_hardening_names[hardening]) + "/");
     for (const fe_variant *v : a.variants) {
         const fe_assembly *assembly = fe_variant_table(v, backend->on_gpu, precision);
-        if (!assembly) continue;
+        if (!assembly || (fe_is_quadratic(kind) && !assembly->quadratic)) continue;
         entrant e = {};
         e.variant = v, e.assembly = assembly;
         e.pieces = a.order == FE_ORDER_AUTO && fe_wants_pieces(assembly, kind);
@@ -105,6 +105,7 @@ fe_status check_full(const arguments &a)
 /* Which kinds a precision lacks is an error; strategies that lack it are named. */
 fe_status check_precisions(const arguments &a)
 {
+    for (const int kind : a.kinds) FE_TRY(bench_kind_check("--fe_elements", kind));
     for (const int precision : a.precisions)
         for (const int kind : a.kinds)
             if (!fe_precision_has(precision, kind))
@@ -129,6 +130,10 @@ fe_status check_precisions(const arguments &a)
             if (!fe_variant_table(v, 0, precision))
                 fe_note("%s does not compute in %s precision: it is left out", v->name,
                         fe_precision_name(precision));
+    for (const int kind : a.kinds)
+        for (const fe_variant *v : a.variants)
+            if (fe_is_quadratic(kind) && !v->host->quadratic)
+                fe_note("%s does not compute %s: it is left out", v->name, fe_kind_name(kind));
     return FE_OK;
 }
 

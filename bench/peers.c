@@ -27,7 +27,7 @@ static const char help_text[] =
     "\n"
     "  --mesh FILE               MSH 2.2 or 4.1\n"
     "  --cells N                 instead: a distorted cube of N cells an axis\n"
-    "  --element tet4|hex8       of the cube (hex8)\n"
+    "  --element KIND            of the cube: tet4, hex8, tet10, hex27 (hex8)\n"
     "  --precondition KIND       gamg (default), boomeramg\n"
     "  --backend host|cuda       where matrix and vectors are; cuda needs a PETSc with CUDA, and a hypre "
     "with\n"

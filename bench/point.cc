@@ -84,7 +84,7 @@ void fail_check(point &p, const char *format, double x, double y)
 
 fe_status open_workloads(group &g)
 {
-    const int kind = fe_corners(g.box.kind) == 4 ? FE_TET4 : FE_HEX8;
+    const int kind = fe_plain_kind(g.box.kind);
     if (g.mesh->shape == BENCH_FILE) return open_on(g, &g.mesh->file);
     if (g.mesh->shape != BENCH_IRREGULAR) return open_on(g, nullptr);
     fe_mesh mesh = {};

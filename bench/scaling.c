@@ -17,8 +17,7 @@ static fe_status open_whole(scaling_task *t, fe_mesh *made)
     t->whole = t->mesh.shape == BENCH_FILE ? &t->mesh.file : t->mesh.shape == BENCH_IRREGULAR ? made : NULL;
     if (!t->whole) return FE_OK;
     if (t->whole == made) {
-        FE_TRY(
-            fe_mesh_irregular(fe_corners(t->kind) == 4 ? FE_TET4 : FE_HEX8, a->dofs / 3, BENCH_SEED, made));
+        FE_TRY(fe_mesh_irregular(fe_plain_kind(t->kind), a->dofs / 3, BENCH_SEED, made));
         if (a->order != FE_ORDER_AUTO) FE_TRY(fe_mesh_reorder(made, (fe_order)a->order, 1));
     }
     return fe_partition_mesh(t->whole, t->ranks->n_rank, FE_PARTITION_AUTO, &t->partition);
@@ -48,6 +47,7 @@ static fe_status run_kinds(const scaling_arguments *a, fe_ranks *ranks, scaling_
     for (int i = 0; i < a->n_kind && status == FE_OK; i++) {
         fe_mesh made = {0};
         t->kind = a->kind[i];
+        FE_TRY(bench_kind_check("--elements", t->kind));
         if (!bench_mesh_holds(&t->mesh, t->kind))
             return fe_fail(FE_BAD_INPUT, "--elements %s: %s holds %s", fe_kind_name(t->kind), a->mesh,
                            fe_kind_name(t->mesh.file.kind));

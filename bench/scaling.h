@@ -3,13 +3,15 @@
 #define BENCH_SCALING_H
 
 #include "bench/timed_mesh.h"
+#include "common/krylov/krylov.h"
 #include "common/problem/share.h"
 #include "common/ranks/ranks.h"
 #include "common/report/machine.h"
 
 #include <stdio.h>
 
-enum { SCALING_MOST_REPETITIONS = 999 };
+enum { SCALING_MOST_REPETITIONS = 999, SCALING_FORMS = FE_N_ORTHOGONALIZATION * FE_N_BASIS };
+extern const char *const scaling_forms[SCALING_FORMS]; /* "mgs", "mgs_single", "cgs2", … */
 
 typedef struct scaling_arguments {
     const char *backend, *rows, *samples, *give_up, *mesh;
@@ -17,6 +19,7 @@ typedef struct scaling_arguments {
         process, done;
     int n_kind, kind[FE_N_KIND];
     int n_variant, *variant;
+    int n_form, form[SCALING_FORMS]; /* of GMRES, which are timed: orthogonalization · FE_N_BASIS + basis */
 } scaling_arguments;
 
 /* One element's case on all ranks of this process. */

@@ -25,11 +25,16 @@ static const char help[] =
     "  --refine N                makes eight elements of each of a FILE.msh, N times (0)\n"
     "  --dofs N                  degrees of freedom, approximately (300000)\n"
     "  --weak                    --dofs or the cells are those of a rank, not the total; boxes only\n"
-    "  --elements LIST           tet4, hex8, tet4_p4, hex8_naive (hex8)\n"
+    "  --elements LIST           tet4, hex8, tet4_p4, hex8_naive; tet10, hex27: on several ranks not of a "
+    "box "
+    "(hex8)\n"
     "  --variants LIST           strategies (all); --list prints them\n"
     "  --order ORDER             order within each rank: auto (default: what each strategy wants), as-is,\n"
     "                            lexicographic, rcm, morton, bisection, random\n"
     "  --materials N             N layers of different materials, 2 to 16, which elements look up (1)\n"
+    "  --gmres LIST              forms of GMRES that are timed (all): mgs, mgs_single, cgs2, cgs2_single, "
+    "dcgs2,\n"
+    "                            dcgs2_single; _single: its basis is stored in floats\n"
     "  --restart M               basis length of GMRES, whose first M iterations are timed (30)\n"
     "  --repetitions N           samples of each operation (15)\n"
     "  --timeout SECONDS         a rank that does not answer for this time has failed (60)\n"
@@ -46,6 +51,9 @@ static const char help[] =
     "exit: 0 done (failed checks and full memory are recorded in their rows); 1 the run failed; 2 bad "
     "input\n";
 
+const char *const scaling_forms[SCALING_FORMS] = {"mgs",         "mgs_single", "cgs2",
+                                                  "cgs2_single", "dcgs2",      "dcgs2_single"};
+
 enum {
     OPT_BACKEND = 256,
     OPT_RANKS,
@@ -59,6 +67,7 @@ enum {
     OPT_ELEMENTS,
     OPT_VARIANTS,
     OPT_ORDER,
+    OPT_GMRES,
     OPT_RESTART,
     OPT_REPETITIONS,
     OPT_TIMEOUT,
@@ -71,19 +80,31 @@ enum {
     OPT_HELP,
     OPT_VERSION
 };
-static const struct option flags[] = {
-    {"backend", 1, 0, OPT_BACKEND},   {"ranks", 1, 0, OPT_RANKS},
-    {"threads", 1, 0, OPT_THREADS},   {"transport", 1, 0, OPT_TRANSPORT},
-    {"mesh", 1, 0, OPT_MESH},         {"refine", 1, 0, OPT_REFINE},
-    {"dofs", 1, 0, OPT_DOFS},         {"materials", 1, 0, OPT_MATERIALS},
-    {"weak", 0, 0, OPT_WEAK},         {"elements", 1, 0, OPT_ELEMENTS},
-    {"variants", 1, 0, OPT_VARIANTS}, {"order", 1, 0, OPT_ORDER},
-    {"restart", 1, 0, OPT_RESTART},   {"repetitions", 1, 0, OPT_REPETITIONS},
-    {"timeout", 1, 0, OPT_TIMEOUT},   {"rows", 1, 0, OPT_ROWS},
-    {"samples", 1, 0, OPT_SAMPLES},   {"process", 1, 0, OPT_PROCESS},
-    {"give-up", 1, 0, OPT_GIVE_UP},   {"capacity", 0, 0, OPT_CAPACITY},
-    {"list", 0, 0, OPT_LIST},         {"help", 0, 0, OPT_HELP},
-    {"version", 0, 0, OPT_VERSION},   {0}};
+static const struct option flags[] = {{"backend", 1, 0, OPT_BACKEND},
+                                      {"ranks", 1, 0, OPT_RANKS},
+                                      {"threads", 1, 0, OPT_THREADS},
+                                      {"transport", 1, 0, OPT_TRANSPORT},
+                                      {"mesh", 1, 0, OPT_MESH},
+                                      {"refine", 1, 0, OPT_REFINE},
+                                      {"dofs", 1, 0, OPT_DOFS},
+                                      {"materials", 1, 0, OPT_MATERIALS},
+                                      {"weak", 0, 0, OPT_WEAK},
+                                      {"elements", 1, 0, OPT_ELEMENTS},
+                                      {"variants", 1, 0, OPT_VARIANTS},
+                                      {"order", 1, 0, OPT_ORDER},
+                                      {"gmres", 1, 0, OPT_GMRES},
+                                      {"restart", 1, 0, OPT_RESTART},
+                                      {"repetitions", 1, 0, OPT_REPETITIONS},
+                                      {"timeout", 1, 0, OPT_TIMEOUT},
+                                      {"rows", 1, 0, OPT_ROWS},
+                                      {"samples", 1, 0, OPT_SAMPLES},
+                                      {"process", 1, 0, OPT_PROCESS},
+                                      {"give-up", 1, 0, OPT_GIVE_UP},
+                                      {"capacity", 0, 0, OPT_CAPACITY},
+                                      {"list", 0, 0, OPT_LIST},
+                                      {"help", 0, 0, OPT_HELP},
+                                      {"version", 0, 0, OPT_VERSION},
+                                      {0}};
 
 static fe_status set_flag(scaling_arguments *a, int key, const char *flag, const char *text)
 {
@@ -103,6 +124,7 @@ static fe_status set_flag(scaling_arguments *a, int key, const char *flag, const
     case OPT_THREADS: return option_whole(flag, text, 1, 4096, &a->threads);
     case OPT_TRANSPORT: return option_choice(flag, text, fe_transport_names, FE_N_TRANSPORT, &a->transport);
     case OPT_DOFS: return option_whole(flag, text, 1, 2000000000, &a->dofs);
+    case OPT_GMRES: return option_list(flag, text, scaling_forms, SCALING_FORMS, &a->n_form, a->form);
     case OPT_RESTART: return option_whole(flag, text, 1, 1000, &a->restart);
     case OPT_REPETITIONS: return option_whole(flag, text, 1, SCALING_MOST_REPETITIONS, &a->repetitions);
     case OPT_TIMEOUT: return option_whole(flag, text, 1, 1000000, &a->timeout);
@@ -117,6 +139,7 @@ fe_status scaling_parse(int argc, char **argv, scaling_arguments *a)
 {
     int key, index = 0;
     FE_ALLOCATE(a->variant, fe_variant_count(), "variants");
+    while (a->n_form < SCALING_FORMS) a->form[a->n_form] = a->n_form, a->n_form++;
     while (a->n_variant < fe_variant_count()) a->variant[a->n_variant] = a->n_variant, a->n_variant++;
     while (1) {
         FE_TRY(option_next("scaling", argc, argv, flags, &key, &index));
@@ -148,5 +171,6 @@ const fe_assembly *scaling_table(const scaling_task *t, int i)
 int scaling_belongs(const scaling_task *t, int i)
 {
     const fe_assembly *table = scaling_table(t, i);
+    if (table && fe_is_quadratic(t->kind) && !table->quadratic) return 0;
     return table && (t->arguments->order != FE_ORDER_AUTO || fe_wants_pieces(table, t->kind) == t->pieces);
 }

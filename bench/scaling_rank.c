@@ -17,11 +17,11 @@ static fe_status describe(bench *b, const bench_box *box)
     int64_t n_dof, n_elem;
     char name[64];
     bench_box_shape(box, cells, &n_dof);
-    n_elem = (int64_t)cells[0] * cells[1] * cells[2] * (fe_corners(box->kind) == 4 ? 6 : 1);
+    n_elem = (int64_t)cells[0] * cells[1] * cells[2] * (fe_is_tet(box->kind) ? 6 : 1);
     snprintf(name, sizeof name, "box%dx%dx%d", cells[0], cells[1], cells[2]);
     if (!cells[0]) {
         FE_TRY(bench_mesh_size(&t->mesh, box->kind, a->dofs, &n_elem, &n_dof));
-        bench_mesh_name(&t->mesh, a->dofs, sizeof name, name);
+        bench_mesh_name(&t->mesh, box->kind, a->dofs, sizeof name, name);
     }
     if (a->materials > 1)
         snprintf(name + strlen(name), sizeof name - strlen(name), "-materials%d", a->materials);
@@ -105,7 +105,7 @@ static bench_box box_of(const scaling_task *t, int kind)
                      .backend = l->backend,
                      .materials = a->materials,
                      .weak = a->weak};
-    bench_mesh_cells(&t->mesh, a->dofs, box.cells);
+    bench_mesh_cells(&t->mesh, kind, a->dofs, box.cells);
     if (box.cells[0])
         choose_grid(l->n_rank, box.grid);
     else

@@ -238,8 +238,8 @@ static fe_status check_product(bench *b, entrant *e, const timed *t, double *err
     return bench_verify_result(&b->c, t->op, error);
 }
 
-/* The last cycle reduced the residual, as far as it says, and as far as with modified Gram-Schmidt and a
- * basis of doubles, the first one: the largest difference, over |b|. */
+/* The last cycle reduced the residual, as far as it says, and as far as with the first form, modified
+ * Gram-Schmidt and a basis of doubles unless --gmres names others: the largest difference, over |b|. */
 static fe_status check_cycle(bench *b, entrant *e, const timed *t, double *error)
 {
     const size_t n = 3 * (size_t)b->c.share.n_owned;
@@ -384,17 +384,15 @@ static fe_status time_recorded(bench *b, entrant *e, const char *name, int basis
     return fe_krylov_record(&b->krylov[basis], 0);
 }
 
-/* Each one enqueued, and also recorded where the backend can. */
+/* Each form enqueued, and also recorded where the backend can. */
 static fe_status time_gmres(bench *b, int n, entrant *list)
 {
-    static const char *const suffixes[FE_N_BASIS] = {"", "_single"};
-    for (int i = 0; i < FE_N_ORTHOGONALIZATION * FE_N_BASIS; i++) {
-        const int basis = i % FE_N_BASIS;
+    for (int i = 0; i < b->task->arguments->n_form; i++) {
+        const int form = b->task->arguments->form[i], basis = form % FE_N_BASIS;
         fe_krylov *k = &b->krylov[basis];
         char name[32], recorded[40];
-        k->orthogonalization = i / FE_N_BASIS;
-        snprintf(name, sizeof name, "gmres_%s%s", fe_orthogonalization_names[k->orthogonalization],
-                 suffixes[basis]);
+        k->orthogonalization = form / FE_N_BASIS;
+        snprintf(name, sizeof name, "gmres_%s", scaling_forms[form]);
         snprintf(recorded, sizeof recorded, "%s_graph", name);
         FE_TRY(time_cycles(b, n, list, name, basis));
         for (int j = 0; j < n && b->device->ops->recording.begin; j++)

@@ -331,13 +331,14 @@ static void note_locking(writer *w, const fe_step_result *step)
 {
     const fe_case *c = w->result->problem;
     const fe_mesh *mesh = w->result->mesh;
-    const double points = (double)mesh->n_elem * (mesh->kind == FE_HEX8 ? fe_points(FE_HEX8) : w->tet_points);
+    const double points =
+        (double)mesh->n_elem * (mesh->kind == FE_TET4 ? w->tet_points : fe_points(mesh->kind));
     const double share = step ? (double)step->plastic_gp / points : 0;
     fe_locking kind = FE_LOCKING_NONE;
     int at = 0; /* the material */
     for (int i = 0; i < c->n_material && kind == FE_LOCKING_NONE; i++)
         kind = fe_locking_of(&c->material[at = i], c->elastic, step ? step->max_peeq : 0, share);
-    if (w->warned_locking || kind == FE_LOCKING_NONE) return;
+    if (w->warned_locking || kind == FE_LOCKING_NONE || fe_is_quadratic(mesh->kind)) return;
     w->warned_locking = 1;
     if (kind == FE_LOCKING_ELASTIC)
         fe_note(

@@ -16,8 +16,9 @@
 
 enum { MOST_REPETITIONS = WHOLE_MOST_REPETITIONS, MOST_STEPS = 999 };
 
-/* Strategies whose answers are references: two that are fast and share no code. */
-static const char *const referees[] = {"corner_gather", "element_atomic"};
+/* Strategies whose answers are references: two that are fast and share no code, and one for builds that lack
+ * the first. */
+static const char *const referees[] = {"corner_gather", "element_atomic", "element_color"};
 enum { N_REFEREE = sizeof referees / sizeof *referees };
 
 /* Displacements of all nodes after each step. */
@@ -146,7 +147,8 @@ static int is_there(const bench *b, int i)
 {
     const fe_variant *v = fe_variant_at(i);
     return fe_variant_table(v, b->backend->on_gpu, FE_DOUBLE) != NULL &&
-           fe_variant_table(v, b->backend->on_gpu, b->arguments->products) != NULL;
+           fe_variant_table(v, b->backend->on_gpu, b->arguments->products) != NULL &&
+           (!fe_is_quadratic(b->whole.mesh.kind) || v->host->quadratic);
 }
 
 /* Which referee checks `variant`, another one; *strategy: its number. -1: there is none. */

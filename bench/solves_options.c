@@ -12,7 +12,7 @@ static const char help[] =
     "\n"
     "  --mesh FILE               MSH 2.2 or 4.1\n"
     "  --cells N                 instead: a distorted cube of N cells an axis\n"
-    "  --element tet4|hex8       of the cube (hex8)\n"
+    "  --element KIND            of the cube: tet4, hex8, tet10, hex27 (hex8)\n"
     "  --load LOAD               steps (default): all load steps by Newton and CG, as `solve` has them;\n"
     "                            linear: the first load step without yielding, one CG solve to 1e-8;\n"
     "                            fixed: 20 Newton iterations of 30 GMRES iterations a load step, whatever\n"

@@ -8,9 +8,9 @@
 
 enum { SLENDER = 16 };
 
-int bench_cube_cells(int n_dof)
+int bench_cube_cells(int kind, int n_dof)
 {
-    const int cells = (int)lround(cbrt(n_dof / 3.0)) - 1;
+    const int steps = bench_steps(kind), cells = (int)lround((cbrt(n_dof / 3.0) - 1.0) / steps);
     return cells < 2 ? 2 : cells;
 }
 
@@ -60,38 +60,38 @@ void bench_mesh_close(bench_mesh *m)
 
 int bench_mesh_holds(const bench_mesh *m, int kind)
 {
-    return m->shape != BENCH_FILE || fe_corners(kind) == fe_corners(m->file.kind);
+    return m->shape != BENCH_FILE || fe_plain_kind(kind) == m->file.kind;
 }
 
-void bench_mesh_cells(const bench_mesh *m, int n_dof, int cells[3])
+void bench_mesh_cells(const bench_mesh *m, int kind, int n_dof, int cells[3])
 {
-    const int cube = bench_cube_cells(n_dof), thin = (int)lround(cbrt(n_dof / (3.0 * SLENDER)));
+    const int cube = bench_cube_cells(kind, n_dof),
+              thin = (int)lround((cbrt(n_dof / (3.0 * SLENDER)) - 1.0) / bench_steps(kind));
     for (int i = 0; i < 3; i++)
         cells[i] = m->shape == BENCH_BOX       ? cube
                    : m->shape == BENCH_CELLS   ? m->cells[i]
-                   : m->shape == BENCH_SLENDER ? (thin < 2 ? 1 : thin - 1) * (i == 2 ? SLENDER : 1)
+                   : m->shape == BENCH_SLENDER ? (thin < 1 ? 1 : thin) * (i == 2 ? SLENDER : 1)
                                                : 0;
 }
 
 fe_status bench_mesh_size(const bench_mesh *m, int kind, int n_dof, int64_t *n_elem, int64_t *all_dof)
 {
-    const int is_tet = fe_corners(kind) == 4;
     int cells[3], nodes = m->file.n_node, elements = m->file.n_elem;
-    bench_mesh_cells(m, n_dof, cells);
+    bench_mesh_cells(m, kind, n_dof, cells);
     if (m->shape == BENCH_IRREGULAR)
-        FE_TRY(fe_mesh_irregular_size(is_tet ? FE_TET4 : FE_HEX8, n_dof / 3, BENCH_SEED, &nodes, &elements));
+        FE_TRY(fe_mesh_irregular_size(fe_plain_kind(kind), n_dof / 3, BENCH_SEED, &nodes, &elements));
     *n_elem = elements, *all_dof = 3 * (int64_t)nodes;
     if (!cells[0]) return FE_OK;
-    *n_elem = is_tet ? 6 : 1, *all_dof = 3;
-    for (int i = 0; i < 3; i++) *n_elem *= cells[i], *all_dof *= cells[i] + 1;
+    *n_elem = fe_is_tet(kind) ? 6 : 1, *all_dof = 3;
+    for (int i = 0; i < 3; i++) *n_elem *= cells[i], *all_dof *= bench_steps(kind) * cells[i] + 1;
     return FE_OK;
 }
 
-void bench_mesh_name(const bench_mesh *m, int n_dof, size_t size, char *name)
+void bench_mesh_name(const bench_mesh *m, int kind, int n_dof, size_t size, char *name)
 {
     int cells[3];
     const char *file = strrchr(m->path, '/') ? strrchr(m->path, '/') + 1 : m->path;
-    bench_mesh_cells(m, n_dof, cells);
+    bench_mesh_cells(m, kind, n_dof, cells);
     if (m->shape == BENCH_BOX)
         snprintf(name, size, "box%d-distorted", cells[0]);
     else if (m->shape == BENCH_FILE)

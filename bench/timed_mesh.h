@@ -29,16 +29,26 @@ void bench_mesh_close(bench_mesh *m);
 
 /* Whether it can be made of elements of a kind. */
 int bench_mesh_holds(const bench_mesh *m, int kind);
-/* Cells of a box with about n_dof degrees of freedom; 0 0 0 of other shapes. */
-void bench_mesh_cells(const bench_mesh *m, int n_dof, int cells[3]);
+/* Cells of a box with about n_dof degrees of freedom in elements of a kind; 0 0 0 of other shapes. */
+void bench_mesh_cells(const bench_mesh *m, int kind, int n_dof, int cells[3]);
 /* Its exact size in elements of a kind. */
 fe_status bench_mesh_size(const bench_mesh *m, int kind, int n_dof, int64_t *n_elem, int64_t *all_dof);
 /* Name for rows: box46-distorted, box46x46x736-distorted, irregular, or that of the file, with -refined2
  * where it was refined twice. */
-void bench_mesh_name(const bench_mesh *m, int n_dof, size_t size, char *name);
+void bench_mesh_name(const bench_mesh *m, int kind, int n_dof, size_t size, char *name);
 
 /* Cells along each axis of the cube with about n_dof degrees of freedom. */
-int bench_cube_cells(int n_dof);
+int bench_cube_cells(int kind, int n_dof);
+/* From one node of a cell's edge to the next: one step of a linear element, two of a quadratic one. */
+static inline int bench_steps(int kind) { return fe_is_quadratic(kind) ? 2 : 1; }
+
+/* Refuses a kind that this build leaves out; what: the flag that asks for it. */
+static inline fe_status bench_kind_check(const char *what, int kind)
+{
+    if (FE_HAVE_QUADRATIC || !fe_is_quadratic(kind)) return FE_OK;
+    return fe_fail(FE_BAD_INPUT, "%s %s: this build leaves quadratic elements out (make ELEMENTS=...)", what,
+                   fe_kind_name(kind));
+}
 
 #ifdef __cplusplus
 }

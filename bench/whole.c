@@ -1,6 +1,7 @@
 /* Problems, answers and rows of whole solves; see whole.h. */
 #include "bench/whole.h"
 #include "bench/options.h"
+#include "bench/timed_mesh.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,11 +33,12 @@ static void name_case(const whole_choice *c, whole_problem *p)
 
 static fe_status read_element(const char *flag, const char *text, whole_choice *choice)
 {
-    static const char *const elements[] = {"hex8", "tet4"};
+    static const char *const elements[] = {"hex8", "tet4", "tet10", "hex27"};
+    static const int kinds[] = {FE_HEX8, FE_TET4, FE_TET10, FE_HEX27};
     int index = 0;
-    FE_TRY(option_choice(flag, text, elements, 2, &index));
-    choice->element = index ? FE_TET4 : FE_HEX8;
-    return FE_OK;
+    FE_TRY(option_choice(flag, text, elements, 4, &index));
+    choice->element = kinds[index];
+    return bench_kind_check("--element", choice->element);
 }
 
 fe_status whole_flag(int key, const char *flag, const char *text, whole_choice *choice)

@@ -27,6 +27,8 @@ typedef struct fe_problem {
     double stiffest; /* largest ratio of bulk to shear modulus of a material */
     int in_pieces;   /* elements of each part are in compact pieces (fe_bisect), as strategies with FE_PIECES
                         want */
+    int halo;        /* of its nodes: FE_HALO_NODES, or FE_HALO_VERTICES of the linear elements that multigrid
+                        makes of quadratic ones (common/ranks/comm.h) */
 } fe_problem;
 
 /* FE_STORES: overwrites every owned row, so the caller need not zero the output. FE_INDEPENDENT: the parts

@@ -28,7 +28,7 @@ def _nodes(row: rows.Row) -> float:
     return int(row["n_dof"]) / 3
 
 
-CORNERS = {"tet4": 4, "tet4_p4": 4, "hex8": 8, "hex8_naive": 8}
+CORNERS = {"tet4": 4, "tet4_p4": 4, "hex8": 8, "hex8_naive": 8, "tet10": 10, "hex27": 27}
 
 QUANTITIES: dict[str, Quantity] = {
     "speed": Quantity(lambda row: 1 / float(row["median_s"]) if row["median_s"] else None, "1/s"),

@@ -20,7 +20,7 @@ from report.text import count
 from report.words import CHOOSES, NOT_A_STRATEGY, PART, PATTERNS, SHARES_ALIKE, in_order
 
 OPERATIONS = ("residual", "material", "jacvec_elastic", "jacvec", "jacvec_full", "diagonal")
-ELEMENTS = ("hex8", "tet4", "hex8_naive", "tet4_p4")
+ELEMENTS = ("hex8", "tet4", "hex27", "tet10", "hex8_naive", "tet4_p4")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -33,7 +33,8 @@ STRATEGY = Words({
     "petsc_gamg": "PETSc, GAMG",
     "petsc_boomeramg": "PETSc, BoomerAMG",
 })
-ELEMENT = {"hex8": "Hex8", "tet4": "Tet4", "tet4_p4": "Tet4, four points", "hex8_naive": "Hex8, direct gradients"}
+ELEMENT = {"hex8": "Hex8", "tet4": "Tet4", "tet4_p4": "Tet4, four points", "hex8_naive": "Hex8, direct gradients",
+           "tet10": "Tet10", "hex27": "Hex27"}
 OPERATION = {
     "jacvec": "tangent product",
     "jacvec_elastic": "elastic product",

@@ -62,10 +62,11 @@ def work_of(point: points.Point, strategies: int, repetitions: int, gmsh: bool) 
     elif point.program not in points.KINDS:
         traits += point.axes()
     elif isinstance(point, points.Solves):
-        traits += [point.precondition, str(point.ranks), point.products, point.jacobian, str(point.anderson)]
+        traits += [point.precondition, str(point.ranks), point.products, point.jacobian, str(point.anderson),
+                   point.transport]
         terms += (size,)
     elif isinstance(point, points.Scaling):
-        traits += [point.kind, str(point.ranks)]
+        traits += [point.kind, str(point.ranks), point.transport, point.gmres]
         total = size * point.ranks
         terms += (total if point.size.isdigit() else 0.0, total)
     return Work(f"{point.program}-{point.backend}", tuple(traits), size, terms, steady)

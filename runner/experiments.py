@@ -18,8 +18,9 @@ FOLDER = pathlib.Path(__file__).resolve().parent.parent / "experiments"
 KEYS = {"name", "question", "program", "pass", "axes", "only", "repetitions", "processes"}
 LISTS = ("SIZES", "MESHES", "SOLVES", "STRONG", "WEAK", "SOCKET", "FURTHER", "RANKS")
 KERNEL_AXES = ("size", "order", "plastic", "pattern", "special", "element")
-AXES = {"kernels": KERNEL_AXES, "solves": ("problem", "precondition", "products", "jacobian", "anderson", "element"),
-        "peers": ("problem", "precondition", "element"), "scaling": ("size", "kind", "ranks", "element"),
+AXES = {"kernels": KERNEL_AXES, "solves": ("problem", "precondition", "products", "jacobian", "anderson", "ranks", "transport",
+                                                       "element"),
+        "peers": ("problem", "precondition", "element"), "scaling": ("size", "kind", "ranks", "transport", "gmres", "element"),
         "anderson": ("element", "jacobian", "depth", "step"),
         "orthogonality": ("precondition", "orthogonalization", "basis", "columns"),
         "storage": ("storage", "element", "size", "order"), "profile": ("element", "size", "order")}
@@ -232,7 +233,8 @@ def meshes_of(problem: str, fine: bool, linear: bool) -> list[str]:
 
 
 def solve_points(experiment: Experiment, backend: str, variables: Variables, fine: bool) -> Iterator[points.Point]:
-    """The reference workload, a fixed number of iterations, on all numbers of ranks, other solves on one. Peers: linear
+    """On the numbers of ranks that an experiment names (ways_of_ranks). Where it names none, the reference workload, a
+    fixed number of iterations, on all of them, other solves on one. Peers: linear
     problems, on the host with as many processes as there are ranks at most, on GPUs with one. Where the user wants no
     solves, there is none of any problem."""
     if not variables.lists[f"SOLVES_{backend}"]:
@@ -248,19 +250,30 @@ def solve_points(experiment: Experiment, backend: str, variables: Variables, fin
     for problem in values(experiment, "problem", backend, variables, ()):
         for mesh, precondition in itertools.product(meshes_of(problem, fine, peers), preconditions):
             reference = problem.startswith("stretched") and precondition == "block-jacobi"
-            counts = ranks or [1] if reference else [1]
+            counts = [(n, "") for n in (ranks or [1] if reference else [1])]
             if peers and backend == "host":
-                counts = [max(ranks, default=1)]
+                counts = [(max(ranks, default=1), "")]
+            if "ranks" in experiment.axes:
+                counts = list(ways_of_ranks(experiment, backend, variables))
             ways = itertools.product(counts, products, jacobians, depths)
-            for (n, precision, jacobian, depth), element in itertools.product(ways, elements):
-                yield kind(backend, element, mesh, precondition, n, precision, jacobian, depth)
+            for ((n, transport), precision, jacobian, depth), element in itertools.product(ways, elements):
+                yield kind(backend, element, mesh, precondition, n, precision, jacobian, depth, transport)
+
+
+def ways_of_ranks(experiment: Experiment, backend: str, variables: Variables) -> Iterator[tuple[int, str]]:
+    """Numbers of ranks and what their data goes by; one rank sends nothing."""
+    for n in map(int, values(experiment, "ranks", backend, variables, ())):
+        ways = values(experiment, "transport", backend, variables, ("auto",))
+        yield from ((n, way.replace("auto", "")) for way in ways if n > 1 or way == "auto")
 
 
 def rank_points(experiment: Experiment, backend: str, variables: Variables) -> Iterator[points.Point]:
-    size, kind, ranks, element = (values(experiment, axis, backend, variables, ("$ELEMENTS",))
-                                  for axis in ("size", "kind", "ranks", "element"))
-    for one_size, one_kind, one_element, n in itertools.product(size, kind, element, ranks):
-        yield points.Scaling(backend, one_element, one_size, one_kind, int(n))
+    size, kind, element = (values(experiment, axis, backend, variables, ("$ELEMENTS",))
+                           for axis in ("size", "kind", "element"))
+    forms = "gmres" if "gmres" in experiment.axes else ""
+    ways = list(ways_of_ranks(experiment, backend, variables))
+    for one_size, one_kind, one_element, (n, transport) in itertools.product(size, kind, element, ways):
+        yield points.Scaling(backend, one_element, one_size, one_kind, n, transport, forms)
 
 
 def study_points(experiment: Experiment, backend: str, variables: Variables) -> Iterator[points.Point]:

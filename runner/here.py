@@ -111,7 +111,8 @@ def find_here(environment: Mapping[str, str], few: Iterable[str],
         few=tuple(name for name in chosen or few or listed if name in listed), capacity=capacity_of(programs, cores),
         threads=environment.get("THREADS") or "", chose_strategies=bool(chosen), counts_processes=counted,
         peers=peers_of(output_of([str(programs["peers"]), "--version"]) or "" if "peers" in programs else ""),
-        keeps_samples=frozenset(name for name, text in options.items() if "--samples" in text), build=build,
+        keeps_samples=frozenset(name for name, text in options.items() if "--samples" in text),
+        quadratic="hex27" in options["kernels"], build=build,
         commit=version[1], machine=slug), cores
 
 

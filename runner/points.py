@@ -26,8 +26,12 @@ ALL_OPERATIONS = 5
 SMOOTH_STRATEGIES = ("element_only", "element_atomic", "patch", "assembled_bsr", "assembled_symmetric")
 STEADY = {"energy": ENERGY_SECONDS, "sustained": SUSTAINED_SECONDS}
 FROZEN_ITERATIONS = 5000  # of a load step with a frozen Jacobian, which converges slowly
-FROZEN = ("patch", "element_atomic", "assembled_symmetric")  # strategies of these solves, hundreds of iterations each
+# Strategies of these solves, hundreds of iterations each, and of large ones on several ranks, unless the user chose some.
+LONG = ("patch", "element_atomic", "assembled_symmetric")
+TRANSPORTS = ("nccl",)
+FORMS = ("cgs2", "dcgs2")  # of GMRES, as `scaling` names them, that are timed with all strategies
 COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
+QUADRATIC = ("tet10", "hex27")
 PART = "part"  # the pattern of plastic elements that a solve of PART_PROBLEM leaves
 PART_PROBLEM, PART_STEPS = "meshgen/bracket/bracket_coarse.json", 7  # up to the largest load
 
@@ -47,6 +51,7 @@ class Here:
     counts_processes: frozenset[str] = frozenset()  # programs that take the number of the process
     keeps_samples: frozenset[str] = frozenset()  # programs that take --samples FILE
     peers: frozenset[tuple[str, str]] = frozenset()  # PETSc's preconditioners and the backends where they work
+    quadratic: bool = False  # the build has quadratic elements
     build: pathlib.Path = pathlib.Path("build")  # builds of kernels with other ways to store are below it
     commit: str = ""
     machine: str = ""
@@ -108,7 +113,7 @@ class Point:
             return self.program
         if self.backend == "cuda" and here.capacity.get("cuda", 0) < 1:
             return "a GPU"
-        return ""
+        return "a build with quadratic elements" if self.element in QUADRATIC and not here.quadratic else ""
 
     def mesh_to_make(self, here: Here) -> str:
         """ "", or a mesh that is made when the first point needs it: "_finer" or "_fine", of the bracket by Gmsh; the
@@ -321,21 +326,22 @@ class Solves(Point):
     products: str = ""  # their precision; "": double
     jacobian: str = ""  # difference or elastic; "": tangent
     anderson: int = 0  # depth
+    transport: str = ""  # nccl; "": peer memory where all GPUs reach each other's
 
     program: ClassVar[str] = "solves"
 
     def strategies(self, here: Here) -> tuple[str, ...]:
-        is_long = self.jacobian == "elastic" and not here.chose_strategies
-        return tuple(s for s in here.few if s in FROZEN or not is_long)
+        is_long = self.jacobian == "elastic" or (self.ranks > 1 and self.load() == "linear")
+        return tuple(s for s in here.few if s in LONG or not is_long or here.chose_strategies)
 
     def axes(self) -> tuple[str, ...]:
-        further = (self.products, self.jacobian, f"anderson{self.anderson}" if self.anderson else "")
+        further = (self.products, self.jacobian, f"anderson{self.anderson}" if self.anderson else "", self.transport)
         return (self.precondition, str(self.ranks), *(word for word in further if word))
 
     def about(self) -> str:
         told = (f"products {self.products}" if self.products else "",
                 f"{self.jacobian} Jacobian" if self.jacobian else "",
-                f"Anderson {self.anderson}" if self.anderson else "")
+                f"Anderson {self.anderson}" if self.anderson else "", by(self.transport))
         return ", ".join((self.size, self.precondition, ranks_of(self.ranks), *(word for word in told if word)))
 
     def needs(self, here: Here) -> str:
@@ -352,7 +358,8 @@ class Solves(Point):
             return 70_000 if "fine" in self.size else 5_000
         if "@" in self.size:
             return float(self.size.partition("@")[2])
-        return 3.0 * int(re.sub(r"\D", "", self.size)) ** 3
+        steps = 2 if self.element in QUADRATIC else 1
+        return 3.0 * (steps * int(re.sub(r"\D", "", self.size))) ** 3
 
     def family(self) -> str:
         return re.sub(r"_fine|\d", "", self.size)
@@ -390,6 +397,8 @@ class Solves(Point):
             flags += ["--newton-iterations", str(FROZEN_ITERATIONS)]
         if self.anderson:
             flags += ["--anderson", str(self.anderson)]
+        if self.transport:
+            flags += ["--transport", self.transport]
         if here.threads:
             flags += ["--threads", here.threads]
         return [str(here.programs["solves"])] + self.problem(here) + flags + self.shared(here, process, files)
@@ -413,6 +422,10 @@ class Peers(Solves):
             self.problem(here) + ["--backend", self.backend] + self.shared(here, process, files)
 
 
+def by(transport: str) -> str:
+    return f"by {transport.upper()}" if transport else ""
+
+
 def too_few(point: Solves | Scaling, here: Here) -> str:
     most = here.capacity.get(point.backend, 0)
     if point.ranks <= most or point.program == "peers" or point.ranks == 1:
@@ -426,12 +439,23 @@ class Scaling(Point):
 
     kind: str = "strong"
     ranks: int = 1
+    # Rows of either stand in a file of their own: scaling-nccl.csv, scaling-gmres.csv.
+    transport: str = ""  # as of Solves
+    gmres: str = ""  # gmres: all its forms, of LONG strategies; "": FORMS, of all
 
     program: ClassVar[str] = "scaling"
 
+    def strategies(self, here: Here) -> tuple[str, ...]:
+        return tuple(s for s in here.few if s in LONG or not self.gmres or here.chose_strategies)
+
+    def name(self) -> str:
+        program = "_".join(word for word in (self.program, self.transport, self.gmres) if word)
+        return "-".join((program, self.backend, self.element, self.size, self.kind, str(self.ranks)))
+
     def about(self) -> str:
         of = "" if self.kind == "strong" else " a rank"
-        return f"{self.size}{unit_of(self.size)}{of}, {self.kind}, {ranks_of(self.ranks)}"
+        told = (self.kind, ranks_of(self.ranks), by(self.transport), "all forms of GMRES" if self.gmres else "")
+        return ", ".join((f"{self.size}{unit_of(self.size)}{of}", *(word for word in told if word)))
 
     def needs(self, here: Here) -> str:
         return super().needs(here) or too_few(self, here)
@@ -449,6 +473,10 @@ class Scaling(Point):
         flags += ["--ranks", str(self.ranks), "--variants", ",".join(process.strategies), "--rows", str(files.rows)]
         if self.kind == "weak":
             flags += ["--weak"]
+        if self.transport:
+            flags += ["--transport", self.transport]
+        if not self.gmres:
+            flags += ["--gmres", ",".join(FORMS)]
         if self.backend == "host":
             flags += ["--threads", here.threads or "1"]
         flags += numbered("scaling", here, process.number) + sampled("scaling", here, files)
@@ -463,12 +491,15 @@ KINDS: dict[str, type[Point]] = {kind.program: kind for kind in (Kernels, Solves
 def parse(name: str) -> Point:
     """The point of a name, for example kernels-host-tet4-2000-auto-1-clustered."""
     program, backend, element, size, *axes = name.split("-")
+    program, *words = program.split("_")
     kind = KINDS[program]
     if kind in (Solves, Peers):
+        transport = axes.pop() if axes[-1] in TRANSPORTS else ""
         anderson = int(axes.pop().removeprefix("anderson")) if axes[-1].startswith("anderson") else 0
         jacobian = axes.pop() if axes[-1] in ("difference", "elastic") else ""
         products = axes.pop() if axes[-1] == "mixed" else ""
-        return kind(backend, element, size, "-".join(axes[:-1]), int(axes[-1]), products, jacobian, anderson)
+        return kind(backend, element, size, "-".join(axes[:-1]), int(axes[-1]), products, jacobian, anderson,
+                    transport)
     if kind is Scaling:
-        return kind(backend, element, size, axes[0], int(axes[1]))
+        return kind(backend, element, size, axes[0], int(axes[1]), *("" if way not in words else way for way in ("nccl", "gmres")))
     return kind(backend, element, size, *axes)

@@ -42,7 +42,7 @@ def sort_keys(strategies: tuple[str, ...]) -> dict[str, Key]:
         return mesh(row) + (row["case"][:4], number(row["n_dof"]), number(row["ranks"]), place.get(row["variant"], -1))
 
     return {"kernels.csv": kernels, "samples.csv": kernels, "solves.csv": solves, "samples-solves.csv": solves,
-            "scaling.csv": scaling, "samples-scaling.csv": scaling}
+            **{target: scaling for target, _, _ in studies.TARGETS if "scaling" in target}}
 
 
 def merged(files: list[pathlib.Path], key: Key | None) -> str:

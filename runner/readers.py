@@ -23,8 +23,8 @@ FILES = {"kernels": "kernels.csv", "solves": "solves.csv", "peers": "solves.csv"
          "storage": "storage.csv", "anderson": "anderson.csv", "profile": "profile.csv"}
 OPERATIONS = {"kernels": list(OPERATION), "storage": list(OPERATION), "profile": ["jacvec_elastic", "jacvec"]}
 CARD = points.Here(programs={name: pathlib.Path(name) for name in ("kernels", "solves", "peers", "scaling", "solve")},
-                   scratch=pathlib.Path(), strategies=sources.strategies(), few=(), capacity={"cuda": 8, "host": 64},
-                   peers=frozenset(itertools.product(("gamg", "boomeramg"), ("host", "cuda"))))
+                   scratch=pathlib.Path(), strategies=sources.strategies(), few=sources.strategies(),
+                   capacity={"cuda": 8, "host": 64}, peers=frozenset(itertools.product(("gamg", "boomeramg"), ("host", "cuda"))))
 CORES = 64
 
 
@@ -70,7 +70,8 @@ def case_of(point: points.Solves) -> str:
         mesh = f"irregular{number}-{problem}" if at else f"box{number}-{problem}"
     else:
         mesh = f"bracket_{point.element}" + ("" if "fine" in point.size else "_coarse")
-    return f"{mesh}-{point.load()}"
+    by_peers = point.ranks > 1 and point.backend == "cuda" and not point.transport
+    return f"{mesh}-{point.load()}" + ("-peer" if by_peers else "")
 
 
 def fits(known: rows.Row, wanted: Selection) -> bool:
@@ -120,7 +121,7 @@ def minutes_of(tasks: Sequence[experiments.Task], known: costs.Costs) -> float |
     """Of one process of each point; None where nothing like one of them was ever measured."""
     total = 0.0
     for task in tasks:
-        strategies = 1 if task.point.program in ("peers", "anderson", "orthogonality") else len(CARD.strategies)
+        strategies = 1 if task.point.program in ("anderson", "orthogonality") else len(task.point.strategies(CARD))
         seconds = known.predict(costs.work_of(task.point, strategies, task.repetitions, False))
         if seconds is None:
             return None

@@ -24,6 +24,8 @@ TARGETS = (
     ("samples-solves.csv", ("solves", "peers"), ("samples.csv",)),
     ("samples-scaling.csv", ("scaling",), ("samples.csv",)),
     ("scaling.csv", ("scaling",), ("rows.csv", "killed.csv")),
+    *((f"{kind}scaling-{way}.csv", (f"scaling_{way}",), suffixes) for way in ("nccl", "gmres")
+      for kind, suffixes in (("samples-", ("samples.csv",)), ("", ("rows.csv", "killed.csv")))),
     ("storage.csv", ("storage",), ("rows.csv",)),
     ("anderson.csv", ("anderson",), ("rows.csv",)),
     ("anderson-history.csv", ("anderson",), ("history.csv",)),

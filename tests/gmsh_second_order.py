@@ -53,6 +53,8 @@ def tube(hexahedra: bool) -> tuple[int, int]:
     group(3, [volume], 1, "body")
     group(2, [outer], 2, "outer")
     group(2, [face], 3, "bottom")
+    for number, name, k in ((6, "top", 0), (7, "y0", 2), (8, "x0", 4), (9, "inner", 5)):
+        group(2, [made[k][1]], number, name)
     group(1, [lines[1]], 4, "edge")
     group(0, [p[0]], 5, "corner")
     gmsh.option.setNumber("Mesh.MeshSizeMin", 0.5)

@@ -1,6 +1,8 @@
 #!/bin/sh
-# compute-sanitizer over whole small solves: each strategy on 27 Hex8 and 48 Tet4, one load step with yielding, under
-# memcheck, racecheck, initcheck and synccheck; also multigrid, GMRES, finite differences and fields.
+# compute-sanitizer over whole small solves: each strategy on 27 Hex8, 48 Tet4, and as many Hex27 and Tet10, one load
+# step with yielding, under memcheck, racecheck, initcheck and synccheck; also multigrid, GMRES, finite differences and fields, and under memcheck
+# several GPUs where they are there, by peer memory and by NCCL. NCCL tries kernels that its library has not for the card,
+# and peers that it has met before: it handles these errors of calls (104 and more), so they do not count there.
 #   sh tests/sanitize_device.sh [TOOL...]    from the root of the repository, after `make build/solve build/meshgen`
 #   FE_BUILD=build  JOBS=8 runs at a time  LIMIT=240 seconds, after which no run begins  ONE=90 seconds for one run
 #   ONLY=PATTERN    runs whose "TOOL NAME" a pattern of grep matches
@@ -17,8 +19,10 @@ if [ "${1:-}" = --one ]; then
     cd "$FE_SANITIZE_WORK" || exit 1
     [ $(($(date +%s) - FE_SANITIZE_BEGIN)) -lt "$LIMIT" ] || { echo "skip $tool $name: no time is left"; exit 0; }
     start=$(date +%s)
+    more=
+    case $name in ranks*) more='--report-api-errors no' ONE=300 ;; esac
     # By KILL, and all of it: after TERM the tool ends, and a solve under it would go on and hold the GPU.
-    timeout -s KILL "$ONE" compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/solve" p.json --backend cuda \
+    timeout -s KILL "$ONE" compute-sanitizer --tool "$tool" $more --error-exitcode 9 "$build/solve" p.json --backend cuda \
         --result "$tool-$name.json" "$@" >"log-$tool-$name" 2>&1
     code=$?
     took=$(($(date +%s) - start))
@@ -45,6 +49,11 @@ export FE_SANITIZE_BEGIN FE_SANITIZE_WORK FE_BUILD LIMIT ONE
 cd "$work" || exit 1
 "$build/meshgen" box -c 3 -d 0.2 -o hex8.msh >/dev/null && "$build/meshgen" box -c 2 -e tet4 -d 0.2 -o tet4.msh >/dev/null ||
     exit 1
+quadratic=
+if "$build/meshgen" quadratic hex8.msh -o hex27.msh >/dev/null 2>&1; then # unless the build leaves them out
+    "$build/meshgen" quadratic tet4.msh -o tet10.msh >/dev/null || exit 1
+    quadratic='tet10 hex27'
+fi
 cat >p.json <<'END'
 {"name": "cube", "meshes": ["hex8.msh"], "material": {"E": 200000, "nu": 0.3, "sigma_y": 250, "H": 2000},
  "dirichlet": [{"group": "x0", "u": {"x": 0, "y": 0, "z": 0}}], "neumann": [{"group": "x1", "traction": [60, 0, 40]}],
@@ -56,11 +65,24 @@ for tool; do
     for variant in $variants; do
         echo "$tool $variant-hex8 --variant $variant --precondition block-jacobi"
         echo "$tool $variant-tet4 --variant $variant --precondition block-jacobi --no-graphs --mesh tet4.msh"
+        for element in $quadratic; do
+            echo "$tool $variant-$element --variant $variant --precondition block-jacobi --mesh $element.msh"
+        done
+    done
+    for element in $quadratic; do
+        echo "$tool multigrid-$element --variant patch --precondition multigrid --mesh $element.msh"
     done
     echo "$tool multigrid-hex8 --variant patch --precondition multigrid --output fields-$tool"
     echo "$tool multigrid-tet4 --variant node_csr --precondition multigrid --mesh tet4.msh --tet-points 4"
     echo "$tool gmres --variant patch --precondition chebyshev --krylov gmres --orthogonalization dcgs2"
     echo "$tool difference --variant patch --precondition block-jacobi --jacobian difference --krylov-tolerance 1e-3"
+    [ "$tool" = memcheck ] || continue
+    for ranks in 2 4; do
+        [ "$(nvidia-smi -L | grep -c '^GPU ')" -ge $ranks ] || continue
+        for transport in peer nccl; do
+            echo "$tool ranks$ranks-$transport --variant patch --precondition multigrid --transport $transport --ranks $ranks --timeout 280"
+        done
+    done
 done | grep -- "${ONLY:-.}" >plan
 [ -s plan ] || { echo "compute-sanitizer: no run matches ONLY=${ONLY:-}" >&2; exit 2; }
 xargs -P "$JOBS" -L 1 sh "$self" --one <plan >done

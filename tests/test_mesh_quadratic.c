@@ -262,6 +262,16 @@ static void bent_sides_are_refused(void **state)
         assert_int_equal(fe_mesh_check(&mesh), FE_BAD_INPUT);
         assert_non_null(strstr(fe_message(), "middle nodes lie too far from the middle"));
         fe_mesh_close(&mesh);
+        mesh =
+            small_box(quadratic[k], 2, 2, 2, 0); /* in VTK's order: the two last edges, or the same turned */
+        for (int e = 0; e < mesh.n_elem; ++e) {
+            int *conn = mesh.conn + e * fe_corners(mesh.kind);
+            const int a = mesh.kind == FE_TET10 ? 8 : 9, b = mesh.kind == FE_TET10 ? 9 : 11, old = conn[a];
+            conn[a] = conn[b], conn[b] = old;
+        }
+        assert_int_equal(fe_mesh_check(&mesh), FE_BAD_INPUT);
+        assert_non_null(strstr(fe_message(), "or are not in Gmsh's order"));
+        fe_mesh_close(&mesh);
     }
 }
 

@@ -16,46 +16,76 @@ static void close_to(double a, double b, double bound, const char *what, int lin
 
 /* --- a small box ----------------------------------------------------------------------------------- */
 
-enum { CELLS = 3, EDGE = CELLS + 1, N_NODE = EDGE * EDGE * EDGE, N_CELL = CELLS * CELLS * CELLS };
+/* Three cells an edge of linear elements, two of quadratic ones. */
+enum {
+    CELLS = 3,
+    EDGE = CELLS + 1,
+    N_CELL = CELLS * CELLS * CELLS,
+    QUADRATIC_CELLS = 2,
+    QUADRATIC_EDGE = 2 * QUADRATIC_CELLS + 1,
+    N_NODE = QUADRATIC_EDGE * QUADRATIC_EDGE * QUADRATIC_EDGE, /* at most */
+    MOST_POINTS = N_CELL * 24
+};
 
-/* The unit cube, 3 cells an edge, inner nodes moved by up to a fifth of a cell. */
+/* The unit cube; inner nodes are moved by up to a fifth of a cell, or of the distance of a Hex27's nodes,
+ * whose sides are then curved. A Tet10's edges stay straight. */
 typedef struct box {
     oracle_mesh mesh;
     double x[N_NODE][3];
     int inner[N_NODE];
-    int conn[N_CELL * 24]; /* 8 corners, or six tetrahedra of 4 */
+    int conn[N_CELL * 24]; /* 8 corners, or six tetrahedra of 4; fewer of quadratic elements */
 } box;
 
-static const int kinds[3][2] = {{4, 1}, {4, 4}, {8, 8}}; /* n_corner, n_point */
+static const int kinds[5][2] = {{4, 1}, {4, 4}, {8, 8}, {10, 4}, {27, 27}}; /* n_corner, n_point */
 
 /* Corners of the six tetrahedra of a cell, all at its diagonal 0-6. */
 static const int tets[6][4] = {{0, 1, 2, 6}, {0, 2, 3, 6}, {0, 3, 7, 6},
                                {0, 7, 4, 6}, {0, 4, 5, 6}, {0, 5, 1, 6}};
 
-static int node_at(int i, int j, int k) { return i + EDGE * (j + EDGE * k); }
+static int is_quadratic(const box *b) { return b->mesh.n_corner == 10 || b->mesh.n_corner == 27; }
+static int is_tet(const box *b) { return b->mesh.n_corner == 4 || b->mesh.n_corner == 10; }
+static int edge_of(const box *b) { return is_quadratic(b) ? QUADRATIC_EDGE : EDGE; }
+
+/* Places of a Hex27's nodes in Gmsh's order, of which the first eight are the vertices of a cell. */
+static const int places[27][3] = {{0, 0, 0}, {2, 0, 0}, {2, 2, 0}, {0, 2, 0}, {0, 0, 2}, {2, 0, 2}, {2, 2, 2},
+                                  {0, 2, 2}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {2, 1, 0}, {2, 0, 1}, {1, 2, 0},
+                                  {2, 2, 1}, {0, 2, 1}, {1, 0, 2}, {0, 1, 2}, {2, 1, 2}, {1, 2, 2}, {1, 1, 0},
+                                  {1, 0, 1}, {0, 1, 1}, {2, 1, 1}, {1, 2, 1}, {1, 1, 2}, {1, 1, 1}};
+
+/* The node at a place of a cell, or in the middle of two. */
+static int node_at(const box *b, const int cell[3], const int p[3], const int q[3])
+{
+    int node = 0;
+    for (int i = 2; i >= 0; i--)
+        node = edge_of(b) * node + (is_quadratic(b) ? 2 * cell[i] + (p[i] + q[i]) / 2 : cell[i] + p[i] / 2);
+    return node;
+}
 
 static void box_cells(box *b)
 {
+    static const int edges[6][2] = {{0, 1}, {1, 2}, {2, 0}, {0, 3}, {2, 3}, {1, 3}};
+    const int cells = is_quadratic(b) ? QUADRATIC_CELLS : CELLS, n = b->mesh.n_corner;
     int *conn = b->conn;
-    for (int k = 0; k < CELLS; k++) {
-        for (int j = 0; j < CELLS; j++) {
-            for (int i = 0; i < CELLS; i++) {
-                const int c[8] = {node_at(i, j, k),
-                                  node_at(i + 1, j, k),
-                                  node_at(i + 1, j + 1, k),
-                                  node_at(i, j + 1, k),
-                                  node_at(i, j, k + 1),
-                                  node_at(i + 1, j, k + 1),
-                                  node_at(i + 1, j + 1, k + 1),
-                                  node_at(i, j + 1, k + 1)};
-                for (int a = 0; a < 24; a++) {
-                    if (b->mesh.n_corner == 4)
-                        *conn++ = c[tets[a / 4][a % 4]];
-                    else if (a < 8)
-                        *conn++ = c[a];
-                }
+    for (int at = 0; at < cells * cells * cells; at++) {
+        const int cell[3] = {at % cells, at / cells % cells, at / cells / cells};
+        for (int a = 0; !is_tet(b) && a < n; a++) *conn++ = node_at(b, cell, places[a], places[a]);
+        for (int t = 0; is_tet(b) && t < 6; t++)
+            for (int a = 0; a < n; a++) {
+                const int v = tets[t][a < 4 ? a : edges[a - 4][0]], w = tets[t][a < 4 ? a : edges[a - 4][1]];
+                *conn++ = node_at(b, cell, places[v], places[w]);
             }
-        }
+    }
+    b->mesh.n_elem = (int)(conn - b->conn) / n;
+}
+
+/* Nodes on edges of Tet10 go to the middle of these, which all lead from a lower to a higher vertex. */
+static void straighten(box *b)
+{
+    const int stride[3] = {1, QUADRATIC_EDGE, QUADRATIC_EDGE * QUADRATIC_EDGE};
+    for (int n = 0; n < b->mesh.n_node; n++) {
+        int away = 0;
+        for (int i = 0; i < 3; i++) away += n / stride[i] % QUADRATIC_EDGE % 2 * stride[i];
+        for (int i = 0; i < 3; i++) b->x[n][i] = (b->x[n - away][i] + b->x[n + away][i]) / 2;
     }
 }
 
@@ -63,18 +93,16 @@ static void box_open(box *b, const int kind[2])
 {
     memset(b, 0, sizeof *b);
     random_state = 7;
-    for (int n = 0; n < N_NODE; n++) {
-        const int at[3] = {n % EDGE, n / EDGE % EDGE, n / EDGE / EDGE};
+    b->mesh = (oracle_mesh){.n_corner = kind[0], .n_point = kind[1], .x = b->x[0], .conn = b->conn};
+    const int edge = edge_of(b);
+    b->mesh.n_node = edge * edge * edge;
+    for (int n = 0; n < b->mesh.n_node; n++) {
+        const int at[3] = {n % edge, n / edge % edge, n / edge / edge};
         b->inner[n] = 1;
-        for (int i = 0; i < 3; i++) b->inner[n] &= at[i] > 0 && at[i] < CELLS;
-        for (int i = 0; i < 3; i++) b->x[n][i] = (at[i] + (b->inner[n] ? 0.2 * uniform() : 0)) / CELLS;
+        for (int i = 0; i < 3; i++) b->inner[n] &= at[i] > 0 && at[i] < edge - 1;
+        for (int i = 0; i < 3; i++) b->x[n][i] = (at[i] + (b->inner[n] ? 0.2 * uniform() : 0)) / (edge - 1);
     }
-    b->mesh = (oracle_mesh){.n_corner = kind[0],
-                            .n_point = kind[1],
-                            .n_node = N_NODE,
-                            .n_elem = N_CELL * (kind[0] == 4 ? 6 : 1),
-                            .x = b->x[0],
-                            .conn = b->conn};
+    if (kind[0] == 10) straighten(b);
     box_cells(b);
 }
 
@@ -84,8 +112,8 @@ static const oracle_material steel = {.E = 200000, .nu = 0.3, .sigma_y = 250, .H
 /* Strain-free start and the states at a random displacement of the given size. */
 typedef struct fields {
     double u[N_NODE * 3], v[N_NODE * 3], r[N_NODE * 3], y[N_NODE * 3], scale[N_NODE * 3];
-    oracle_state committed[N_CELL * 24], trial[N_CELL * 24];
-    double C[N_CELL * 24][6][6], d[N_NODE][3][3], d_scale[N_NODE][3][3];
+    oracle_state committed[MOST_POINTS], trial[MOST_POINTS];
+    double C[MOST_POINTS][6][6], d[N_NODE][3][3], d_scale[N_NODE][3][3];
 } fields;
 
 static fields *fields_open(const box *b, const oracle_material *material)
@@ -94,11 +122,11 @@ static fields *fields_open(const box *b, const oracle_material *material)
     assert_non_null(f);
     /* A first random increment is committed, so that the tests start from a plastic state; the second has
      * elastic points as well. */
-    for (int i = 0; i < N_NODE * 3; i++) f->u[i] = 1e-3 * uniform();
+    for (int i = 0; i < 3 * b->mesh.n_node; i++) f->u[i] = 1e-3 * uniform();
     oracle_update(&b->mesh, material, f->committed, f->u, f->trial, f->C);
     memcpy(f->committed, f->trial, sizeof f->trial);
-    for (int i = 0; i < N_NODE * 3; i++) f->u[i] += 4e-4 * uniform();
-    for (int i = 0; i < N_NODE * 3; i++) f->v[i] = uniform();
+    for (int i = 0; i < 3 * b->mesh.n_node; i++) f->u[i] += 4e-4 * uniform();
+    for (int i = 0; i < 3 * b->mesh.n_node; i++) f->v[i] = uniform();
     oracle_update(&b->mesh, material, f->committed, f->u, f->trial, f->C);
     return f;
 }
@@ -246,7 +274,7 @@ static void test_tangent(void **unused)
 /* Linear field u = A x. */
 static void linear_field(const box *b, double A[3][3], double *u)
 {
-    for (int n = 0; n < N_NODE; n++)
+    for (int n = 0; n < b->mesh.n_node; n++)
         for (int i = 0; i < 3; i++)
             u[3 * n + i] = A[i][0] * b->x[n][0] + A[i][1] * b->x[n][1] + A[i][2] * b->x[n][2];
 }
@@ -289,7 +317,7 @@ static void test_patch(void **kind)
     oracle_update(&b.mesh, &steel, f->committed, f->u, f->trial, f->C);
     oracle_residual(&b.mesh, &steel, f->committed, f->u, f->r, f->scale);
     for (int p = 0; p < b.mesh.n_elem * b.mesh.n_point; p++) CLOSE(f->trial[p].alpha, state.alpha, 1e-15);
-    for (int n = 0; n < N_NODE; n++)
+    for (int n = 0; n < b.mesh.n_node; n++)
         for (int i = 0; i < 3 && b.inner[n]; i++) CLOSE(f->r[3 * n + i], 0, 1e-12 * f->scale[3 * n + i]);
     for (int k = 0; k < 9; k++) {
         double G[3][3] = {{0}};
@@ -308,18 +336,18 @@ static void test_rigid(void **kind)
     box b;
     box_open(&b, *kind);
     fields *f = fields_open(&b, &steel);
-    static const oracle_state start[N_CELL * 24];
+    static const oracle_state start[MOST_POINTS];
     for (int mode = 0; mode < 6; mode++) {
         double A[3][3] = {{0}};
         const int i = mode % 3, j = (i + 1) % 3;
         if (mode < 3) A[i][j] = 1, A[j][i] = -1;
         linear_field(&b, A, f->v);
-        for (int n = 0; n < N_NODE && mode >= 3; n++) f->v[3 * n + i] = 1;
+        for (int n = 0; n < b.mesh.n_node && mode >= 3; n++) f->v[3 * n + i] = 1;
         oracle_jacvec(&b.mesh, f->C, f->v, f->y, f->scale);
         oracle_residual(&b.mesh, &steel, start, f->v, f->r, NULL);
-        for (int k = 0; k < N_NODE * 3; k++) CLOSE(f->y[k], 0, 1e-13 * steel.E);
-        for (int k = 0; k < N_NODE * 3; k++) assert_true(f->scale[k] > 1e-3 * steel.E);
-        for (int k = 0; k < N_NODE * 3; k++) CLOSE(f->r[k], 0, 1e-13 * steel.E);
+        for (int k = 0; k < 3 * b.mesh.n_node; k++) CLOSE(f->y[k], 0, 1e-13 * steel.E);
+        for (int k = 0; k < 3 * b.mesh.n_node; k++) assert_true(f->scale[k] > 1e-3 * steel.E);
+        for (int k = 0; k < 3 * b.mesh.n_node; k++) CLOSE(f->r[k], 0, 1e-13 * steel.E);
     }
     free(f);
 }
@@ -338,11 +366,12 @@ static void test_jacobian(void **kind)
     assert_in_range(n_plastic, 1, b.mesh.n_elem * b.mesh.n_point - 1);
 
     oracle_jacvec(&b.mesh, f->C, f->v, f->y, f->scale);
-    for (int i = 0; i < N_NODE * 3; i++) u[i] = f->u[i] + h * f->v[i];
+    for (int i = 0; i < 3 * b.mesh.n_node; i++) u[i] = f->u[i] + h * f->v[i];
     oracle_residual(&b.mesh, &steel, f->committed, u, plus, NULL);
-    for (int i = 0; i < N_NODE * 3; i++) u[i] = f->u[i] - h * f->v[i];
+    for (int i = 0; i < 3 * b.mesh.n_node; i++) u[i] = f->u[i] - h * f->v[i];
     oracle_residual(&b.mesh, &steel, f->committed, u, minus, NULL);
-    for (int i = 0; i < N_NODE * 3; i++) CLOSE(f->y[i], (plus[i] - minus[i]) / (2 * h), 1e-7 * steel.E);
+    for (int i = 0; i < 3 * b.mesh.n_node; i++)
+        CLOSE(f->y[i], (plus[i] - minus[i]) / (2 * h), 1e-7 * steel.E);
 
     oracle_jacvec(&b.mesh, f->C, f->u, f->r, NULL);
     CLOSE(dot(f->u, f->y), dot(f->v, f->r), 1e-12 * sqrt(dot(f->u, f->u) * dot(f->y, f->y)));
@@ -356,7 +385,7 @@ static void test_diagonal(void **kind)
     box_open(&b, *kind);
     fields *f = fields_open(&b, &steel);
     oracle_diagonal(&b.mesh, f->C, f->d, f->d_scale);
-    for (int column = 0; column < N_NODE * 3; column += 5) {
+    for (int column = 0; column < 3 * b.mesh.n_node; column += 5) {
         const int n = column / 3;
         memset(f->v, 0, sizeof f->v);
         f->v[column] = 1;
@@ -378,11 +407,11 @@ static void test_tet_rules(void **unused)
     box_open(&four, kinds[1]);
     fields *f = calloc(1, sizeof *f);
     assert_non_null(f);
-    for (int i = 0; i < N_NODE * 3; i++) f->u[i] = 1e-3 * uniform();
-    static const oracle_state start[N_CELL * 24];
+    for (int i = 0; i < 3 * one.mesh.n_node; i++) f->u[i] = 1e-3 * uniform();
+    static const oracle_state start[MOST_POINTS];
     oracle_residual(&one.mesh, &steel, start, f->u, f->r, f->scale);
     oracle_residual(&four.mesh, &steel, start, f->u, f->y, NULL);
-    for (int i = 0; i < N_NODE * 3; i++) CLOSE(f->r[i], f->y[i], 1e-13 * f->scale[i]);
+    for (int i = 0; i < 3 * one.mesh.n_node; i++) CLOSE(f->r[i], f->y[i], 1e-13 * f->scale[i]);
     free(f);
 }
 
@@ -390,8 +419,10 @@ static void test_tet_rules(void **unused)
 #define EACH_KIND(test)                                                                                      \
     {#test " tet4", test, NULL, NULL, (void *)kinds[0]},                                                     \
         {#test " tet4_p4", test, NULL, NULL, (void *)kinds[1]},                                              \
+        {#test " hex8", test, NULL, NULL, (void *)kinds[2]},                                                 \
+        {#test " tet10", test, NULL, NULL, (void *)kinds[3]},                                                \
     {                                                                                                        \
-#test " hex8", test, NULL, NULL, (void *)kinds[2]                                                    \
+#test " hex27", test, NULL, NULL, (void *)kinds[4]                                                   \
     }
 
 int main(void)

@@ -35,13 +35,16 @@ static void find_residual(const fe_mesh *mesh, const fe_share *share, const char
 static void sums_are_in_the_order_of_patches(void **state)
 {
     (void)state;
-    for (int k = 0; k < 4; k++) {
-        fe_mesh mesh = make_box(k % 2 ? FE_TET4 : FE_HEX8, (const int[]){19, 14, 12},
+    static const int kinds[] = {FE_HEX8, FE_TET4, FE_HEX27, FE_TET10};
+    const int n_kind = FE_QUADRATIC ? 4 : 2;
+    for (int k = 0; k < 2 * n_kind; k++) {
+        const int kind = kinds[k % n_kind], half = fe_is_quadratic(kind) ? 2 : 1;
+        fe_mesh mesh = make_box(kind, (const int[]){19 / half, 14 / half, 12 / half},
                                 (const double[]){2, 1.4, 1.3}, 0.2, 3);
         fe_partition partition;
         fe_share share;
         must(fe_mesh_reorder(&mesh, FE_ORDER_BISECTION, 3));
-        must(fe_partition_mesh(&mesh, k < 2 ? 1 : 2, FE_PARTITION_CONTIGUOUS, &partition));
+        must(fe_partition_mesh(&mesh, k < n_kind ? 1 : 2, FE_PARTITION_CONTIGUOUS, &partition));
         must(fe_share_build(&mesh, &partition, NULL, 0, &share));
         const size_t n = 3 * (size_t)share.n_local, owned = 3 * (size_t)share.n_owned * sizeof(double);
         double *u = zeros(n, sizeof *u), *expected = zeros(n, sizeof *u), *r = zeros(n, sizeof *u);

@@ -224,10 +224,11 @@ static void programs_explain_themselves(void **state)
                                            "--help",
                                            "--version",
                                            NULL},
-                             *const of_meshgen[] = {"box",    "info",      "--element", "hex8",
-                                                    "tet4",   "--cells",   "--length",  "--distort",
-                                                    "--seed", "--order",   "--binary",  "--output",
-                                                    "--help", "--version", NULL},
+                             *const of_meshgen[] = {"box",       "info",     "--element", "hex8",
+                                                    "tet4",      "hex27",    "tet10",     "quadratic",
+                                                    "--cells",   "--length", "--distort", "--seed",
+                                                    "--order",   "--binary", "--output",  "--help",
+                                                    "--version", NULL},
                              *const of_version[] = {"febench", "compiler", "CUDA", "NCCL",
                                                     "MPI",     "SIMD",     NULL};
     const struct {
@@ -257,7 +258,7 @@ static void meshgen_box_and_info(void **state)
         {"box -c 2,0,2 -o x.msh", "--cells 2,0,2: one or three counts of at least 1"},
         {"box -c 2,2 -o x.msh", "--cells 2,2: one or three counts"},
         {"box -c 2000 -o x.msh", "2000,2000,2000 cells make 8012006001 nodes"},
-        {"box -c 2 -e wedge6 -o x.msh", "--element wedge6: hex8 or tet4"},
+        {"box -c 2 -e wedge6 -o x.msh", "--element wedge6: hex8, tet4, hex27 or tet10 is needed"},
         {"box -c 2 -l 1,-1,1 -o x.msh", "--length 1,-1,1: one or three positive lengths"},
         {"box -c 2 -l 1e200 -o x.msh", "make cells of volume inf"},
         {"box -c 2 -d 0.5 -o x.msh", "--distort 0.5: a number from 0 to below 0.5"},
@@ -280,6 +281,10 @@ static void meshgen_box_and_info(void **state)
         {"irregular p.json -N 300 -o x.msh", "\"p.json\" is not a flag"},
         {"refine -o x.msh", "a mesh file is needed"},
         {"refine p.json -o x.msh", "p.json: not a Gmsh mesh"},
+        {"quadratic -o x.msh", "a mesh file is needed"},
+        {"quadratic box.msh", "--output is missing"},
+        {"quadratic box.msh -L 1 -o x.msh", "--levels is a flag of refine"},
+        {"quadratic box.msh -c 2 -o x.msh", "--cells is a flag of box"},
         {"refine p.json -L 11 -o x.msh", "--levels 11: a whole number from 1 to 10"},
         {"box -c 2 -L 1 -o x.msh", "--levels is a flag of refine"},
         {"info", "info: one mesh file is needed"},
@@ -305,6 +310,21 @@ static void meshgen_box_and_info(void **state)
     read_into("out", sizeof text, text);
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         if (!strstr(text, facts[i])) fail_msg("\"%s\" is not in %s", facts[i], text);
+    /* Hex27 of them: a grid twice as fine, whose cells are on [-1, 1]³ as those of Hex8 are. */
+    static const char *const quadratic[] = {
+        "element           hex27\n",         "nodes             105\n", "elements          6\n",
+        "\"x1\": 3 faces, 21 nodes\n",       "components        1\n",   "\"body\": 6 elements, 105 nodes\n",
+        "jacobian          0.0625 to 0.062", "volume            3\n",   "aspect ratio      2 (largest)\n"};
+    child_must(0, "meshgen quadratic y.msh -o z.msh");
+    child_must(0, "meshgen info z.msh");
+    read_into("out", sizeof text, text);
+    for (size_t i = 0; i < sizeof quadratic / sizeof *quadratic; i++)
+        if (!strstr(text, quadratic[i])) fail_msg("\"%s\" is not in %s", quadratic[i], text);
+    child_must(2, "meshgen quadratic z.msh -o x.msh");
+    child_assert_said("meshgen quadratic", "meshgen", PARTS("z.msh: its elements are hex27 already"));
+    child_must(2, "meshgen refine z.msh -o x.msh");
+    child_assert_said("meshgen refine", "meshgen", PARTS("z.msh: hex27 elements are not refined"));
+    assert_int_not_equal(access("x.msh", F_OK), 0);
     /* Of 3 x 2 x 2 nodes of 2 cells, two ranks own half each: both compute both cells. */
     child_must(0, "meshgen parts -c 2,1,1 -r lexicographic -n 1,2");
     read_into("out", sizeof text, text);

@@ -103,9 +103,10 @@ static fe_status check_jacobians(const fe_mesh *mesh)
                                        "NEW.msh renumbers their corners"
         : n_inside_out == n_bad      ? "; if only their corners are numbered the other way round, "
                                        "meshgen turn OLD.msh -o NEW.msh mends them"
-        : n_bent == n_bad            ? ": their middle nodes lie too far from the middle of their sides; a "
-                                       "finer mesh, or gmsh's Mesh.HighOrderOptimize = 2, mends them"
-                                     : " or flat");
+        : n_bent == n_bad ? ": their middle nodes lie too far from the middle of their sides, or are "
+                            "not in Gmsh's order; for curved sides, a finer mesh or gmsh's "
+                            "Mesh.HighOrderOptimize = 2 helps"
+                          : " or flat");
 }
 
 static fe_status check_duplicates(const fe_mesh *mesh)

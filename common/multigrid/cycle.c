@@ -1,5 +1,5 @@
 /* The cycle. */
-#include "common/multigrid/multigrid.h"
+#include "common/multigrid/orders.h"
 #include "common/problem/apply.h"
 
 /* Saad, Iterative Methods, algorithm 12.1. */
@@ -23,19 +23,6 @@ fe_problem fe_multigrid_single(const fe_multigrid *m)
     return elastic;
 }
 
-/* y, which is zero before, becomes the product of x. z [n_local][3] is scratch. */
-static fe_status fine_product_of(fe_multigrid *m, float *x, float *y, double *z)
-{
-    const fe_problem elastic = fe_multigrid_single(m);
-    fe_comm *const comm = m->comm->size > 1 ? m->comm : NULL; /* one rank has no ghosts, and no z in set-up */
-    FE_TRY(fe_apply_single_cleared(&elastic, m->single, m->single_work, comm, m->single->jacvec,
-                                   FE_PHASE_PRECONDITION_PRODUCT, x, y, z));
-    return m->device->ops->phase(m->device, FE_PHASE_PRECONDITION);
-}
-/* That of m->x in m->product. Whoever reads it last clears it again, which saves a pass over memory. */
-static fe_status fine_product(fe_multigrid *m, double *z) { return fine_product_of(m, m->x, m->product, z); }
-static float *to_clear(const fe_multigrid *m) { return m->single->traits & FE_STORES ? NULL : m->product; }
-
 static fe_status sweep_coarse(const fe_multigrid *m, const fe_coarse_level *l, int i, const float *from,
                               float *to)
 {
@@ -53,10 +40,30 @@ static fe_status communicate(const fe_multigrid *m, int phase)
 {
     return fe_comm_phase(m->comm, m->device, m->tells_levels ? phase : FE_PHASE_PRECONDITION_COARSE);
 }
-static int level_phase(int at)
+static int level_phase(const fe_multigrid *m, int at)
 {
-    return FE_PHASE_PRECONDITION_LEVEL + (at < FE_PHASE_LEVELS ? at : FE_PHASE_LEVELS - 1);
+    const int level = at + m->below;
+    return FE_PHASE_PRECONDITION_LEVEL + (level < FE_PHASE_LEVELS ? level : FE_PHASE_LEVELS - 1);
 }
+/* The same of m's own finest level, which is a coarser one below quadratic elements. */
+static int fine_phase(const fe_multigrid *m, int phase)
+{
+    if (!m->below) return phase;
+    return m->tells_levels ? FE_PHASE_PRECONDITION_LEVEL : FE_PHASE_PRECONDITION_COARSE;
+}
+
+/* y, which is zero before, becomes the product of x. z [n_local][3] is scratch. */
+static fe_status fine_product_of(fe_multigrid *m, float *x, float *y, double *z)
+{
+    const fe_problem elastic = fe_multigrid_single(m);
+    fe_comm *const comm = m->comm->size > 1 ? m->comm : NULL; /* one rank has no ghosts, and no z in set-up */
+    FE_TRY(fe_apply_single_cleared(&elastic, m->single, m->single_work, comm, m->single->jacvec,
+                                   fine_phase(m, FE_PHASE_PRECONDITION_PRODUCT), x, y, z));
+    return m->device->ops->phase(m->device, fine_phase(m, FE_PHASE_PRECONDITION));
+}
+/* That of m->x in m->product. Whoever reads it last clears it again, which saves a pass over memory. */
+static fe_status fine_product(fe_multigrid *m, double *z) { return fine_product_of(m, m->x, m->product, z); }
+static float *to_clear(const fe_multigrid *m) { return m->single->traits & FE_STORES ? NULL : m->product; }
 
 /* Ghosts of x are refreshed; from then on time counts for `phase`. */
 static fe_status exchange(const fe_multigrid *m, int halo, double *x, int phase)
@@ -77,7 +84,7 @@ static fe_status exchange_fine(const fe_multigrid *m, float *x, double *z, int p
 /* Ghosts of a level's vector [][6]: six floats take the place of three doubles. */
 static fe_status refresh(const fe_multigrid *m, const fe_coarse_level *l, float *x)
 {
-    return l->halo ? exchange(m, l->halo, (double *)x, level_phase((int)(l - m->coarse))) : FE_OK;
+    return l->halo ? exchange(m, l->halo, (double *)x, level_phase(m, (int)(l - m->coarse))) : FE_OK;
 }
 
 /* Right-hand side of a level that all ranks have from the rows of each. */
@@ -159,7 +166,7 @@ static fe_status coarse_cycle(fe_multigrid *m, int at, float **x)
     fe_first_sweep first;
     float *from = l->x, *to = l->y, *coarse;
     *x = l->x;
-    FE_TRY(coarse_phase(m, level_phase(at)));
+    FE_TRY(coarse_phase(m, level_phase(m, at)));
     if (l->dense.n) return ops->dense(d, &l->dense, l->b, l->x);
     if (!has_first_sweep(l)) FE_TRY(sweep_coarse(m, l, 0, NULL, from));
     if (l->last.n) {
@@ -178,7 +185,7 @@ static fe_status coarse_cycle(fe_multigrid *m, int at, float **x)
         FE_TRY(coarse_cycle(m, at + 1, &coarse));
         FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
         FE_TRY(ops->add_product(d, &next->P, coarse, from));
-        FE_TRY(coarse_phase(m, level_phase(at)));
+        FE_TRY(coarse_phase(m, level_phase(m, at)));
     }
     FE_TRY(sweeps(m, l, 0, &from, &to));
     *x = from;
@@ -222,22 +229,54 @@ fe_fine_start fe_multigrid_start(const fe_multigrid *m)
     return (fe_fine_start){m->problem->view.n_owned, m->inverse, m->sweep[0], m->b, m->direction, m->x};
 }
 
-fe_status fe_multigrid_rest(void *context, double *r, double *z)
+static fe_status behind_start(fe_multigrid *m, double *z, double *out);
+
+/* The correction by the linear elements on the vertices, to m->x. */
+static fe_status correct_by_vertices(fe_multigrid *m, double *z)
 {
-    fe_multigrid *m = context;
     fe_device *d = m->device;
-    const fe_block_ops *ops = fe_block_ops_of(d);
+    const fe_order_steps *steps = fe_order_steps_of(d);
+    fe_multigrid *const v = &m->orders->vertices;
+    const fe_order_transfer *t = &m->orders->transfer;
+    const fe_fine_start start = fe_multigrid_start(v);
+    v->tells_levels = m->tells_levels;
+    FE_TRY(fine_product(m, z));
+    FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
+    FE_TRY(steps->residual(d, t->n_up, m->inverse, m->b, m->product, m->direction));
+    if (m->comm->size > 1) FE_TRY(exchange_fine(m, m->direction, z, FE_PHASE_PRECONDITION_TRANSFER));
+    FE_TRY(steps->restrict_to(d, t, m->direction, &start));
+    FE_TRY(d->ops->phase(d, fine_phase(v, FE_PHASE_PRECONDITION)));
+    FE_TRY(behind_start(v, z, NULL));
+    if (m->comm->size > 1) FE_TRY(exchange_fine(v, v->x, z, FE_PHASE_PRECONDITION_TRANSFER));
+    FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
+    return steps->prolong(d, t, m->inverse, v->x, m->x, to_clear(m));
+}
+
+static fe_status correct_by_aggregates(fe_multigrid *m, double *z)
+{
     fe_coarse_level *next = m->coarse;
     float *coarse;
-    (void)r;
-    FE_TRY(sweeps_fine(m, 1, z, m->n_coarse == 0 ? z : NULL));
-    if (m->n_coarse == 0) return FE_OK;
     FE_TRY(restrict_residual(m, next, z));
     FE_TRY(coarse_cycle(m, 0, &coarse));
     FE_TRY(coarse_phase(m, FE_PHASE_PRECONDITION_TRANSFER));
-    FE_TRY(ops->fine_prolong(d, &next->P, coarse, m->x, to_clear(m)));
-    FE_TRY(d->ops->phase(d, FE_PHASE_PRECONDITION));
-    return sweeps_fine(m, 0, z, z);
+    return fe_block_ops_of(m->device)->fine_prolong(m->device, &next->P, coarse, m->x, to_clear(m));
+}
+
+/* The cycle behind its first sweep; m->x, or `out` if that is given, becomes the solution. */
+static fe_status behind_start(fe_multigrid *m, double *z, double *out)
+{
+    const int alone = m->n_coarse == 0 && !m->orders;
+    FE_TRY(sweeps_fine(m, 1, z, alone ? out : NULL));
+    if (alone) return FE_OK;
+    FE_TRY((m->orders ? correct_by_vertices : correct_by_aggregates)(m, z));
+    FE_TRY(m->device->ops->phase(m->device, fine_phase(m, FE_PHASE_PRECONDITION)));
+    return sweeps_fine(m, 0, z, out);
+}
+
+fe_status fe_multigrid_rest(void *context, double *r, double *z)
+{
+    (void)r;
+    return behind_start(context, z, z);
 }
 
 fe_status fe_multigrid_apply(void *context, double *r, double *z)

@@ -1,7 +1,7 @@
 /* The cycle with vectors, sums and the finest level's product in double precision: the same hierarchy, step
  * by step without what makes the other one fast. Rounding in floats perturbs it by 6e-8 of the stiffest mode,
  * which is more than the softest one of a slender body has; this one stays positive. */
-#include "common/multigrid/multigrid.h"
+#include "common/multigrid/orders.h"
 #include "common/problem/apply.h"
 
 /* A level as this cycle sees it: of n nodes with ghosts, `size` numbers each. */
@@ -43,14 +43,14 @@ fe_status fe_multigrid_open_exact(fe_multigrid *m)
             FE_TRY(fe_device_allocate(m->device, n + 8, sizeof(double), "multigrid vector",
                                       (void **)vectors[i]));
     }
-    return FE_OK;
+    return m->orders ? fe_multigrid_open_exact(&m->orders->vertices) : FE_OK;
 }
 
 /* Ghosts of a vector of the level, where it is shared. */
 static fe_status refresh(const level *l, double *x)
 {
     if (l->m->comm->size == 1 || (l->coarse && !l->coarse->halo)) return FE_OK;
-    const int halo = l->coarse ? l->coarse->halo : FE_HALO_NODES;
+    const int halo = l->coarse ? l->coarse->halo : l->m->problem->halo;
     FE_TRY(fe_comm_exchange(l->m->comm, halo, x));
     return l->size == 6 ? fe_comm_exchange(l->m->comm, halo, x + 3 * (size_t)l->n) : FE_OK;
 }
@@ -108,13 +108,32 @@ static fe_status restrict_residual(const level *l, const level *next)
     return next->coarse->gathered ? fe_comm_sum(l->m->comm, l->d, (int)next->length, next->v->b) : FE_OK;
 }
 
+static fe_status cycle(fe_multigrid *m, int at);
+
+/* The correction by the linear elements on the vertices, to x of the finest level. */
+static fe_status correct_by_vertices(const level *l)
+{
+    const fe_orders *o = l->m->orders;
+    const fe_order_steps *steps = fe_order_steps_of(l->d);
+    const level next = level_of(&l->m->orders->vertices, 0);
+    FE_TRY(residual(l));
+    FE_TRY(steps->exact_mask(l->d, l->own, l->m->inverse, l->v->r));
+    FE_TRY(refresh(l, l->v->r));
+    FE_TRY(steps->exact_restrict(l->d, &o->transfer, l->v->r, next.v->b));
+    FE_TRY(cycle(next.m, 0));
+    FE_TRY(refresh(&next, next.v->x));
+    return steps->exact_prolong(l->d, &o->transfer, l->m->inverse, next.v->x, l->v->x);
+}
+
 /* x of the level from its b. */
 static fe_status cycle(fe_multigrid *m, int at)
 {
     const level l = level_of(m, at);
     if (l.coarse && l.coarse->dense.n) return l.ops->exact_dense(l.d, &l.coarse->dense, l.n, l.v->b, l.v->x);
     FE_TRY(sweeps(&l, 1));
-    if (at < m->n_coarse) {
+    if (m->orders) {
+        FE_TRY(correct_by_vertices(&l));
+    } else if (at < m->n_coarse) {
         const level next = level_of(m, at + 1);
         FE_TRY(restrict_residual(&l, &next));
         FE_TRY(cycle(m, at + 1));

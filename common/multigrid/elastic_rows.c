@@ -1,5 +1,4 @@
 /* The elastic matrix of a rank's nodes, assembled on the host from a copy of the view. */
-#define FE_LINEAR_KINDS
 #include "common/multigrid/elastic_rows.h"
 #include "common/physics/stiffness.h"
 #include "common/problem/loops.h"
@@ -40,13 +39,14 @@ static fe_status copy_view(const fe_problem *p, fe_view *v)
 }
 
 /* Columns of a row in any order, itself first; returns their number. `seen` [n_local] is clear. */
-static int find_columns(const fe_view *m, int n_corner, int row, uint8_t *seen, int *column)
+static int find_columns(const fe_view *m, int kind, int row, uint8_t *seen, int *column)
 {
     int n = 0;
     column[n++] = row, seen[row] = 1;
     for (int at = m->corner_first[row]; at < m->corner_first[row + 1]; at++)
-        for (int b = 0; b < n_corner; b++) {
-            const int node = m->conn[(size_t)b * (size_t)m->ld + (size_t)(m->corner[at] >> 3)];
+        for (int b = 0; b < fe_corners(kind); b++) {
+            const int element = fe_code_element(kind, m->corner[at]),
+                      node = m->conn[(size_t)b * (size_t)m->ld + (size_t)element];
             if (!seen[node]) column[n++] = node, seen[node] = 1;
         }
     for (int i = 0; i < n; i++) seen[column[i]] = 0;
@@ -55,13 +55,13 @@ static int find_columns(const fe_view *m, int n_corner, int row, uint8_t *seen, 
 
 /* A thread's part of the rows: counts into first, or columns. seen [n_local], column as long as a row can be.
  */
-static void find_rows(const fe_view *m, int n_corner, int part, int parts, int fill, uint8_t *seen,
-                      int *column, fe_sparse *A)
+static void find_rows(const fe_view *m, int kind, int part, int parts, int fill, uint8_t *seen, int *column,
+                      fe_sparse *A)
 {
     const int from = (int)((int64_t)A->n_row * part / parts),
               to = (int)((int64_t)A->n_row * (part + 1) / parts);
     for (int i = from; i < to; i++) {
-        const int n = find_columns(m, n_corner, i, seen, column);
+        const int n = find_columns(m, kind, i, seen, column);
         if (!fill) {
             A->first[i + 1] = n;
             continue;
@@ -72,7 +72,7 @@ static void find_rows(const fe_view *m, int n_corner, int part, int parts, int f
     }
 }
 
-static fe_status build_columns(const fe_view *m, int n_corner, int threads, fe_sparse *A)
+static fe_status build_columns(const fe_view *m, int kind, int threads, fe_sparse *A)
 {
     uint8_t *seen = NULL;
     int *column = NULL, most = 0;
@@ -81,7 +81,7 @@ static fe_status build_columns(const fe_view *m, int n_corner, int threads, fe_s
         const int valence = m->corner_first[i + 1] - m->corner_first[i];
         if (valence > most) most = valence;
     }
-    const size_t longest = (size_t)n_corner * (size_t)most + 1;
+    const size_t longest = (size_t)fe_corners(kind) * (size_t)most + 1;
     FE_ALLOCATE(A->first, (size_t)A->n_row + 1, "multigrid matrix");
     FE_ALLOCATE(seen, (size_t)threads * (size_t)m->n_local + 1, "multigrid matrix");
     fe_status status =
@@ -90,11 +90,20 @@ static fe_status build_columns(const fe_view *m, int n_corner, int threads, fe_s
         if (fill) status = fe_sparse_open(A);
         const int parts = status == FE_OK ? threads : 0;
         FE_PARALLEL_FOR (t, 0, parts, 1, threads)
-            find_rows(m, n_corner, t, parts, fill, seen + (size_t)t * (size_t)m->n_local,
+            find_rows(m, kind, t, parts, fill, seen + (size_t)t * (size_t)m->n_local,
                       column + (size_t)t * longest, A);
     }
     free(seen), free(column);
     return status;
+}
+
+/* Linear elements are turned so that the row's node is corner 0; quadratic ones are read as they are. */
+FE_BODY fe_element load_at(int kind, const fe_view *m, const fe_corners_at *c, fe_index *corner,
+                           fe_index node[], fe_real x[][3])
+{
+    const int turns = !fe_is_quadratic(kind);
+    *corner = turns ? fe_no_turn() : c->corner;
+    return fe_element_load(kind, m, c->e, turns ? c->corner : fe_no_turn(), node, x);
 }
 
 /* place [n_local]: where a row has a column, of the row that was marked last. */
@@ -104,12 +113,12 @@ FE_BODY void assemble_rows(int kind, const fe_view *m, int first, int last, int 
     int marked = -1;
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
         const fe_corners_at c = fe_open_corners(kind, m, at, end, &row);
-        fe_index node[8];
-        fe_real x[8][3], K[8][9];
-        const fe_element e = fe_element_load(kind, m, c.e, c.corner, node, x);
+        fe_index node[FE_MOST_CORNERS], corner;
+        fe_real x[FE_MOST_CORNERS][3], K[FE_MOST_CORNERS][9];
+        const fe_element e = load_at(kind, m, &c, &corner, node, x);
         for (int i = 0; i < 9 * fe_corners(kind); i++) K[i / 9][i % 9] = fe_splat(0.0);
         FE_UNROLL_LARGE_FOR (int k = 0; k < fe_planes(kind); k++)
-            fe_add_stiffness(kind, m, e, fe_no_turn(), k, x, 0, fe_corners(kind), K);
+            fe_add_stiffness(kind, m, e, corner, k, x, 0, fe_corners(kind), K);
         for (int l = 0; l < c.active; l++) {
             const int i = c.row.lane[l];
             for (int k = A->first[i]; i != marked && k < A->first[i + 1]; k++) place[A->column[k]] = k;
@@ -178,7 +187,7 @@ fe_status fe_elastic_rows_open(const fe_problem *p, int n_fixed, const int *at, 
 {
     FE_TRY(copy_view(p, &e->view));
     FE_TRY(read_supports(p, n_fixed, at, e));
-    FE_TRY(build_columns(&e->view, fe_corners(p->kind), threads, &e->A));
+    FE_TRY(build_columns(&e->view, p->kind, threads, &e->A));
     FE_TRY(assemble(p->kind, &e->view, threads, &e->A));
     constrain(e->fixed, threads, &e->A);
     return FE_OK;
@@ -199,10 +208,10 @@ FE_BODY void add_normals(int kind, const fe_view *m, int i, double normal[4])
     const int end = m->corner_first[i + 1];
     for (int at = m->corner_first[i], row = i; at < end; at += FE_LANES) {
         const fe_corners_at c = fe_open_corners(kind, m, at, end, &row);
-        fe_index node[8];
-        fe_real x[8][3], g[3] = {fe_splat(0.0), fe_splat(0.0), fe_splat(0.0)};
-        const fe_element e = fe_element_load(kind, m, c.e, c.corner, node, x);
-        fe_add_volume_gradient(kind, e, fe_no_turn(), x, g);
+        fe_index node[FE_MOST_CORNERS], corner;
+        fe_real x[FE_MOST_CORNERS][3], g[3] = {fe_splat(0.0), fe_splat(0.0), fe_splat(0.0)};
+        const fe_element e = load_at(kind, m, &c, &corner, node, x);
+        fe_add_volume_gradient(kind, e, corner, x, g);
         for (int l = 0; l < c.active; l++)
             for (int j = 0; j < 3; j++) normal[j] += g[j][l], normal[3] += fabs(g[j][l]);
     }

@@ -58,7 +58,7 @@ fe_status fe_ghosts_open(fe_setup *k)
     double n = k->n;
     k->n_all = k->n;
     if (!k->shared) return FE_OK;
-    const int which = k->level == 0 ? FE_HALO_NODES : FE_HALO_LEVEL + k->level - 1;
+    const int which = k->level == 0 ? k->m->problem->halo : FE_HALO_LEVEL + k->level - 1;
     FE_TRY(fe_setup_agree(k, open_ghosts(k, comm->halo[which]), NULL));
     FE_TRY(fe_setup_failure(comm->ops->attach(comm, k->d, FE_HALO_SETUP, &k->ghosts.halo)));
     FE_TRY(fe_multigrid_sum(k, 1, &n));

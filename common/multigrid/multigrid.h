@@ -8,6 +8,9 @@
  * each has its nodes of them and ghosts, which are exchanged. All ranks have the whole of the levels below,
  * whose right-hand side is one sum.
  *
+ * Of quadratic elements the finest level has all nodes; the next one is the finest of a hierarchy of the
+ * linear elements on the vertices, which are a problem of their own (orders.h).
+ *
  * A mode of an aggregate is u = t + omega × (x - centre) / size: t and omega are its unknowns. */
 #ifndef FE_MULTIGRID_H
 #define FE_MULTIGRID_H
@@ -44,10 +47,11 @@ typedef struct fe_exact_vectors {
 /* What set-up found, for users and tests. */
 typedef struct fe_multigrid_report {
     int n_level, n[FE_MOST_LEVELS]; /* levels with the finest, unknown nodes of each */
+    int orders;                     /* 1: level 1 has the vertices of quadratic elements */
     int most, degree;               /* nodes of a piece on the finest level; sweeps before and behind */
     int smallest, largest;          /* aggregates of the finest level */
     double lambda[FE_MOST_LEVELS];  /* bounds of the spectrum of D^-1 A */
-    double complexity;              /* entries of all matrices over those of the finest one */
+    double complexity;              /* entries of all matrices over those of the finest linear one */
     size_t bytes;                   /* resident */
     double seconds;                 /* of set-up without the product's, from where all ranks begin */
     int singular;                   /* the coarsest matrix has a null space: a part is free to move */
@@ -63,12 +67,14 @@ typedef struct fe_multigrid {
     fe_floats floats; /* coordinates alone */
     fe_comm *comm;
     fe_device *device;
-    int degree, n_coarse; /* degree: two at least */
-    int tells_levels;     /* time counts for transfers and each level, not for all coarser levels together */
-    float *inverse;       /* [n_owned][6] of diagonal blocks, finest level; zero at supports */
-    float *b, *x;         /* [n_local][3] */
-    float *direction;     /* [n_local][3]; also the residual that goes to the next level */
-    float *product;       /* [n_local][3], owned rows zero between products if the strategy adds to them */
+    struct fe_orders *orders; /* the hierarchy of the vertices, of quadratic elements; else NULL */
+    int below;                /* 1: it is that hierarchy, and its time counts as a coarser level's */
+    int degree, n_coarse;     /* degree: two at least */
+    int tells_levels; /* time counts for transfers and each level, not for all coarser levels together */
+    float *inverse;   /* [n_owned][6] of diagonal blocks, finest level; zero at supports */
+    float *b, *x;     /* [n_local][3] */
+    float *direction; /* [n_local][3]; also the residual that goes to the next level */
+    float *product;   /* [n_local][3], owned rows zero between products if the strategy adds to them */
     fe_sweep sweep[FE_MOST_SWEEPS];
     fe_coarse_level coarse[FE_MOST_LEVELS];
     fe_exact_vectors

@@ -1,6 +1,7 @@
 /* The hierarchy, built level by level in double precision; what the cycle needs is kept in single precision.
  */
 #include "common/multigrid/ghost_rows.h"
+#include "common/multigrid/orders.h"
 #include "common/multigrid/rank_sums.h"
 #include "common/multigrid/setup_steps.h"
 #include "common/multigrid/shared_level.h"
@@ -213,6 +214,8 @@ static fe_status choose_product(fe_multigrid *m)
         if (!rows) return fe_fail(FE_FAILED, "multigrid: node_csr is not in this build");
         m->assembly = fe_variant_table(rows, m->device->ops->on_gpu, FE_DOUBLE);
         m->work = NULL;
+        if (fe_is_quadratic(p.kind) && !m->assembly->quadratic)
+            return fe_fail(FE_FAILED, "multigrid: node_csr does not compute %s", fe_kind_name(p.kind));
     }
     return FE_OK;
 }
@@ -246,23 +249,32 @@ static void release(fe_multigrid *m)
     }
 }
 
+static fe_setup begin_setup(fe_multigrid *m)
+{
+    return (fe_setup){.m = m,
+                      .d = m->device,
+                      .block = 3,
+                      .shared = m->comm->size > 1,
+                      .threads = m->device->threads > 0 ? m->device->threads : 1};
+}
+static void end_setup(fe_setup *k)
+{
+    void *own[] = {k->sums, k->ghost_memory, k->lanczos};
+    for (int i = 0; i < 3; i++)
+        if (own[i]) k->d->ops->memory.release(k->d, own[i]);
+}
+
 static fe_status build_with(const fe_setup_steps *steps, fe_multigrid *m, int coarser, int n_fixed,
                             const int *at)
 {
     const fe_multigrid start = *m;
-    fe_setup k = {.m = m,
-                  .steps = steps,
-                  .d = m->device,
-                  .block = 3,
-                  .shared = m->comm->size > 1,
-                  .threads = m->device->threads > 0 ? m->device->threads : 1};
+    fe_setup k = begin_setup(m);
+    k.steps = steps;
     m->device->untold = 1; /* set-up waits for many numbers */
     const fe_status status = fe_setup_agree(&k, build(&k, coarser, n_fixed, at), NULL);
     m->device->untold = 0;
     fe_ghosts_close(&k);
-    void *own[] = {k.sums, k.ghost_memory, k.lanczos};
-    for (int i = 0; i < 3; i++)
-        if (own[i]) m->device->ops->memory.release(m->device, own[i]);
+    end_setup(&k);
     steps->close(&k);
     fe_setup_part(&k, "return");
     if (status != FE_OK) {
@@ -270,6 +282,98 @@ static fe_status build_with(const fe_setup_steps *steps, fe_multigrid *m, int co
         *m = start;
     }
     return status;
+}
+
+static fe_status build_linear(fe_multigrid *m, int coarser, int n_fixed, const int *at)
+{
+    fe_status status = FE_OUT_OF_MEMORY;
+#if FE_HAVE_CUDA
+    if (m->device->ops->on_gpu) status = build_with(&fe_setup_cuda, m, coarser, n_fixed, at);
+#endif
+    /* the host has more memory, and rows as long as they come */
+    return status == FE_OUT_OF_MEMORY ? build_with(&fe_setup_host, m, coarser, n_fixed, at) : status;
+}
+
+/* --- quadratic elements ------------------------------------------------------------------------------ */
+
+/* The strategy that multiplies with the linear elements: the same, unless that keeps matrices, or times
+ * itself in a state that these elements do not have. */
+static const fe_assembly *of_vertices(const fe_multigrid *m, const fe_assembly *own)
+{
+    const fe_variant *hybrid = fe_variant_find("hybrid");
+    const int gpu = m->device->ops->on_gpu,
+              chooses = hybrid && own == fe_variant_table(hybrid, gpu, FE_DOUBLE);
+    const fe_variant *other = fe_variant_find(chooses ? "patch" : "patch_ordered");
+    return (own->traits & FE_ASSEMBLED || chooses) && other ? fe_variant_table(other, gpu, FE_DOUBLE) : own;
+}
+
+/* The hierarchy of the vertices, and what the report says of it. */
+static fe_status open_vertices(fe_multigrid *m, const fe_assembly *own, int n_fixed, const int *at)
+{
+    const fe_problem *p = m->problem;
+    const fe_assembly *assembly = of_vertices(m, own);
+    if (!m->orders) {
+        FE_TRY(fe_orders_open(p, m->comm, &m->orders));
+        FE_TRY(fe_assembly_set_up(assembly, &m->orders->problem, &m->orders->work));
+    }
+    fe_orders *o = m->orders;
+    FE_TRY(fe_orders_constrain(o, p, n_fixed, at));
+    FE_TRY(fe_multigrid_open(&o->problem, assembly, o->work, m->comm, o->n_fixed, o->fixed, 1, &o->vertices));
+    fe_multigrid_report *all = &m->report;
+    const fe_multigrid_report *r = &o->vertices.report;
+    o->vertices.below = 1;
+    *all = *r;
+    all->orders = 1;
+    for (int l = 0; l < r->n_level && l + 1 < FE_MOST_LEVELS; l++)
+        all->n[l + 1] = r->n[l], all->lambda[l + 1] = r->lambda[l], all->n_level = l + 2;
+    return FE_OK;
+}
+
+/* D^-1 of all nodes from the strategy's diagonal blocks, zero at supports. */
+static fe_status invert_blocks(fe_multigrid *m, int n_fixed, const int *at)
+{
+    fe_device *d = m->device;
+    const fe_view *v = &m->problem->view;
+    fe_problem elastic = fe_problem_in(m->problem, FE_DOUBLE);
+    const double one = 1.0;
+    double *D, *scale;
+    elastic.view.elastic = 1;
+    FE_TRY(fe_device_allocate(d, 9 * (size_t)v->n_local + 1, sizeof *D, "multigrid level", (void **)&D));
+    scale = D + 9 * (size_t)v->n_local;
+    FE_TRY(fe_device_reserve(d, 6 * (size_t)v->n_owned, sizeof *m->inverse, "multigrid level",
+                             (void **)&m->inverse));
+    FE_TRY(m->assembly->diagonal(&elastic, m->work, D));
+    FE_TRY(d->ops->block.constrain(d, n_fixed, at, D));
+    FE_TRY(d->ops->memory.upload(d, sizeof one, &one, scale));
+    FE_TRY(d->ops->block.invert(d, v->n_owned, D, scale, m->inverse));
+    FE_TRY(fe_order_steps_of(d)->clear_inverse(d, n_fixed, at, m->inverse));
+    d->ops->memory.release(d, D);
+    return FE_OK;
+}
+
+static fe_status build_orders(fe_multigrid *m, const fe_assembly *own, int coarser, int n_fixed,
+                              const int *at)
+{
+    fe_setup k = begin_setup(m);
+    double n = m->problem->view.n_owned;
+    if (coarser)
+        FE_TRY(open_vertices(m, own, n_fixed, at));
+    else
+        m->orders = NULL, m->report.n_level = 1;
+    float **const vectors[] = {&m->b, &m->x, &m->direction, &m->product};
+    m->degree = m->report.degree = coarser ? m->orders->vertices.degree : 4;
+    k.n = m->problem->view.n_owned;
+    fe_setup_part(&k, NULL);
+    m->device->untold = 1;
+    fe_status status = open_vectors(k.d, 3 * (size_t)m->problem->view.n_local, 4, vectors);
+    if (status == FE_OK) status = invert_blocks(m, n_fixed, at);
+    if (status == FE_OK) status = bound_spectrum(&k, coarser);
+    if (status == FE_OK) status = fe_multigrid_sum(&k, 1, &n);
+    m->device->untold = 0;
+    m->report.n[0] = (int)n;
+    fe_setup_part(&k, "quadratic level");
+    end_setup(&k);
+    return fe_setup_failure(status);
 }
 
 /* Opens the product, or keeps that of a hierarchy that was opened before. */
@@ -282,6 +386,7 @@ static fe_status open_product(const fe_problem *problem, const fe_assembly *asse
     if (before.device) {
         m->assembly = before.assembly, m->work = before.work;
         m->single = before.single, m->single_work = before.single_work, m->floats = before.floats;
+        m->orders = before.orders;
         return FE_OK;
     }
     const fe_status status = choose_product(m);
@@ -292,18 +397,13 @@ static fe_status open_product(const fe_problem *problem, const fe_assembly *asse
 fe_status fe_multigrid_open(const fe_problem *problem, const fe_assembly *assembly, void *work, fe_comm *comm,
                             int n_fixed, const int *at, int coarser, fe_multigrid *m)
 {
-    fe_status status = FE_OUT_OF_MEMORY;
     if (m->device) release(m);
     const size_t before = problem->device->bytes_resident;
     FE_TRY(open_product(problem, assembly, work, comm, m));
     if (comm->size > 1) FE_TRY(comm->ops->barrier(comm)); /* the time is that of all ranks together */
     const double start = fe_seconds();
-#if FE_HAVE_CUDA
-    if (m->device->ops->on_gpu) status = build_with(&fe_setup_cuda, m, coarser, n_fixed, at);
-#endif
-    /* the host has more memory, and rows as long as they come */
-    if (status == FE_OUT_OF_MEMORY) status = build_with(&fe_setup_host, m, coarser, n_fixed, at);
-    FE_TRY(status);
+    FE_TRY(fe_is_quadratic(problem->kind) ? build_orders(m, assembly, coarser, n_fixed, at)
+                                          : build_linear(m, coarser, n_fixed, at));
     FE_TRY(m->device->ops->wait(m->device));
     if (comm->size > 1) FE_TRY(comm->ops->barrier(comm)); /* all have released what they worked with */
     m->report.bytes = problem->device->bytes_resident - before;

@@ -38,24 +38,24 @@ static fe_status begin_single(const fe_problem *p, fe_comm *comm, const float *x
 {
     const size_t from = 3 * (size_t)p->view.n_node_interior, end = 3 * (size_t)p->view.n_owned;
     FE_TRY(p->device->ops->vector.widen(p->device, end - from, x + from, exchanged + from));
-    return fe_comm_exchange_begin(comm, FE_HALO_NODES, exchanged);
+    return fe_comm_exchange_begin(comm, p->halo, exchanged);
 }
 static fe_status end_single(const fe_problem *p, fe_comm *comm, float *x, double *exchanged)
 {
     const size_t from = 3 * (size_t)p->view.n_owned, end = 3 * (size_t)p->view.n_local;
-    FE_TRY(fe_comm_exchange_end(comm, FE_HALO_NODES, exchanged));
+    FE_TRY(fe_comm_exchange_end(comm, p->halo, exchanged));
     return p->device->ops->vector.narrow(p->device, end - from, exchanged + from, x + from);
 }
 
 static fe_status begin(const application *p)
 {
     if (p->exchanged) return begin_single(&p->problem, p->comm, p->displacement, p->exchanged);
-    return fe_comm_exchange_begin(p->comm, FE_HALO_NODES, p->displacement);
+    return fe_comm_exchange_begin(p->comm, p->problem.halo, p->displacement);
 }
 static fe_status end(const application *p)
 {
     if (p->exchanged) return end_single(&p->problem, p->comm, p->displacement, p->exchanged);
-    return fe_comm_exchange_end(p->comm, FE_HALO_NODES, p->displacement);
+    return fe_comm_exchange_end(p->comm, p->problem.halo, p->displacement);
 }
 
 /* begin or end of the exchange */
@@ -80,7 +80,7 @@ static fe_status exchange_and_border(const application *p)
     if (p->comm && p->exchanged)
         FE_TRY(fe_exchange_single(&p->problem, p->comm, p->displacement, p->exchanged));
     else if (p->comm)
-        FE_TRY(fe_comm_exchange(p->comm, FE_HALO_NODES, p->displacement));
+        FE_TRY(fe_comm_exchange(p->comm, p->problem.halo, p->displacement));
     return compute(p, FE_BORDER);
 }
 
@@ -150,8 +150,8 @@ fe_status fe_apply_single_cleared(const fe_problem *p, const fe_assembly *a, voi
 fe_status fe_exchange_single(const fe_problem *p, fe_comm *comm, float *x, double *exchanged)
 {
     if (comm->ops->exchange_single) {
-        fe_comm_count_exchange(comm, FE_HALO_NODES, sizeof *x);
-        return comm->ops->exchange_single(comm, FE_HALO_NODES, x);
+        fe_comm_count_exchange(comm, p->halo, sizeof *x);
+        return comm->ops->exchange_single(comm, p->halo, x);
     }
     FE_TRY(begin_single(p, comm, x, exchanged));
     return end_single(p, comm, x, exchanged);

@@ -64,8 +64,8 @@ fe_status fe_share_quality(const fe_share *s, fe_comm *comm, fe_device *d, fe_pa
 /* What bodies compute with, of a material. */
 fe_j2 fe_j2_of(const fe_material *material);
 
-/* Uploads a share: view with coordinates, connectivity (hexahedra in the view's order), node→corner rows and zero
- * state. Memory is released with the device. */
+/* Uploads a share: view with coordinates, connectivity (hexahedra in the view's order), node→corner rows and
+ * zero state. Memory is released with the device. */
 fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, const fe_material *material,
                           fe_device *d, fe_problem *p);
 /* The same with several materials. */

@@ -1,4 +1,6 @@
-/* Material update and step summary on the device: one element per thread. */
+/* Material update and step summary on the device: one element per thread. A warp updates a Hex27, a point per
+ * lane. */
+#include "common/physics/lanes.h"
 #include "common/problem/kernels.h"
 #include "common/problem/summary.h"
 
@@ -18,14 +20,48 @@ FE_BODY void material_body(int kind, int op, fe_linearization mode, const fe_vie
                                                      &material, element, true, x, f);
 }
 
+FE_BODY void material_hex27(int op, fe_linearization mode, const fe_view *m, int e,
+                            const double *displacement)
+{
+    const int q = fe_hex27_lane(), node = m->conn[(size_t)q * m->ld + e];
+    const fe_triple t[3] = {fe_triple_open(q, 1), fe_triple_open(q, 3), fe_triple_open(q, 9)};
+    const fe_element element = fe_element_open(m, e, fe_no_turn());
+    const fe_constants material = fe_material_at(fe_is_several(op), m, e);
+    const int hardening = fe_hardening_in(FE_HEX27, op, m, &material);
+    fe_real x[3], u[3], J[3][3], G[3][3], strain[6], stress[6], state[FE_N_STATE], next[FE_N_STATE],
+        tangent[FE_N_TANGENT];
+    fe_return mapped;
+    fe_read3(m->x, node, x);
+    fe_read3(displacement, node, u);
+    fe_hex27_warp_gradient(t, x, J);
+    fe_hex27_warp_gradient(t, u, G);
+    fe_point_strain(FE_HEX27, q, J, G, strain);
+    fe_point_state(FE_HEX27, &m->committed, element.committed, element, q, state);
+    fe_return_map(hardening, &material, strain, state, stress, &mapped);
+    fe_update_state(&mapped, state, next);
+    fe_consistent_tangent(hardening, &material, &mapped, next[5], tangent);
+    const bool softened = __any_sync(0xffffffffu, mapped.plastic),
+               yielded = softened || fe_has_bit(element.committed, FE_YIELDED),
+               consistent = mode == FE_LINEARIZATION_CONSISTENT, writes = fe_lane() < FE_HEX27_LANES;
+    fe_state_write(FE_HEX27, m->trial.point, element, q, writes && yielded, next);
+    fe_tangent_write(FE_HEX27, fe_tangents(m), element, q, writes && softened && consistent, tangent);
+    if (fe_lane() == 0) m->trial.flags[e] = (uint8_t)fe_flags_of(yielded, softened && consistent);
+}
+
+/* Threads of an element. */
+FE_BOTH int material_lanes(int kind) { return kind == FE_HEX27 ? FE_WARP : 1; }
+
 #define MATERIAL(KIND, name, OP, material)                                                                   \
     __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
         material##_##name(fe_view m, int elastic, const double *displacement)                                \
     {                                                                                                        \
-        const int e = blockIdx.x * blockDim.x + threadIdx.x;                                                 \
-        if (e < m.n_elem)                                                                                    \
-            material_body(KIND, OP, elastic ? FE_LINEARIZATION_ELASTIC : FE_LINEARIZATION_CONSISTENT, &m, e, \
-                          displacement);                                                                     \
+        const int e = KIND == FE_HEX27 ? fe_warp_first(1) : blockIdx.x * blockDim.x + threadIdx.x;           \
+        const fe_linearization mode = elastic ? FE_LINEARIZATION_ELASTIC : FE_LINEARIZATION_CONSISTENT;      \
+        if (e >= m.n_elem) return;                                                                           \
+        if (KIND == FE_HEX27)                                                                                \
+            material_hex27(OP, mode, &m, e, displacement);                                                   \
+        else                                                                                                 \
+            material_body(KIND, OP, mode, &m, e, displacement);                                              \
     }
 #define KERNEL(KIND, name)                                                                                   \
     MATERIAL(KIND, name, FE_RESIDUAL, material)                                                              \
@@ -60,12 +96,13 @@ extern "C" fe_status fe_material_cuda(fe_problem *p, void *work, fe_linearizatio
     p->view.elastic = mode == FE_LINEARIZATION_ELASTIC;
     const int elastic = mode == FE_LINEARIZATION_ELASTIC;
     const int op = fe_residual_of(&p->view);
+    const size_t lanes = (size_t)p->view.n_elem * material_lanes(p->kind);
     if (op == FE_RESIDUAL_SEVERAL)
-        FE_LAUNCH_SEVERAL(p, p->view.n_elem, BLOCK_SIZE, material_several, p->view, elastic, displacement);
+        FE_LAUNCH_SEVERAL(p, lanes, BLOCK_SIZE, material_several, p->view, elastic, displacement);
     else if (op == FE_RESIDUAL_VOCE)
-        FE_LAUNCH_VOCE(p, p->view.n_elem, BLOCK_SIZE, material_voce, p->view, elastic, displacement);
+        FE_LAUNCH_VOCE(p, lanes, BLOCK_SIZE, material_voce, p->view, elastic, displacement);
     else
-        FE_LAUNCH_KIND(p, p->view.n_elem, BLOCK_SIZE, material, p->view, elastic, displacement);
+        FE_LAUNCH_KIND(p, lanes, BLOCK_SIZE, material, p->view, elastic, displacement);
     if (p->view.full && !elastic) FE_LAUNCH_FULL(p, p->view.n_elem, BLOCK_SIZE, expand, p->view);
     const size_t n = (size_t)FE_N_TANGENT * fe_points(p->kind) * p->view.ld;
     if (p->floats.tangent && !elastic)

@@ -24,9 +24,9 @@ typedef struct fe_halo {
     int *send_node;   /* [send_first[n_neighbor]] owned nodes */
 } fe_halo;
 
-/* The halos of a communicator: of the mesh's nodes, one that set-up uses for a while, and those of coarser
- * levels. A ghost of any has three doubles, or six floats in their place. */
-enum { FE_HALO_NODES, FE_HALO_SETUP, FE_HALO_LEVEL, FE_MOST_HALOS = 16 };
+/* The halos of a communicator: of the mesh's nodes, one that set-up uses for a while, that of the vertices of
+ * quadratic elements, and those of coarser levels. A ghost of any has three doubles, or six floats in their place. */
+enum { FE_HALO_NODES, FE_HALO_SETUP, FE_HALO_VERTICES, FE_HALO_LEVEL, FE_MOST_HALOS = 16 };
 
 typedef struct fe_comm fe_comm;
 typedef enum fe_reduction { FE_REDUCE_SUM, FE_REDUCE_LARGEST } fe_reduction;

@@ -153,7 +153,7 @@ fe_status fe_checkpoint_read(const char *path, fe_checkpoint *c)
 /* With the hashes as they should be, only a file that was made to deceive has other sizes. */
 static int has_sizes_of(const fe_checkpoint_head *h, const fe_case *problem, const fe_mesh *mesh)
 {
-    const int points = mesh->kind == FE_HEX8 ? 8 : (int)h->identity.tet_points;
+    const int points = mesh->kind == FE_TET4 ? (int)h->identity.tet_points : fe_points(mesh->kind);
     return h->n_step == 0 || (h->n_step <= problem->n_step && h->n_path == problem->n_path &&
                               h->n_node == mesh->n_node && h->n_elem == mesh->n_elem && h->n_point == points);
 }

@@ -159,7 +159,10 @@ static void print_hierarchy(const fe_multigrid *m)
 {
     const fe_multigrid_report *r = &m->report;
     for (int l = 0; l < r->n_level; l++) {
-        fprintf(stderr, "  multigrid level %d: %d %s", l, r->n[l], l == 0 ? "nodes" : "aggregates");
+        fprintf(stderr, "  multigrid level %d: %d %s", l, r->n[l],
+                l == 0                ? "nodes"
+                : l == 1 && r->orders ? "vertices"
+                                      : "aggregates");
         if (r->lambda[l] > 0.0)
             fprintf(stderr, ", spectrum up to %.3f\n", r->lambda[l]);
         else

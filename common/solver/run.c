@@ -90,7 +90,7 @@ static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *shar
     FE_TRY(fe_solver_open_products(s));
     FE_TRY(clock_setup(s, FE_SETUP_STRATEGY, &start));
     if (s->assembly->note && s->comm->rank == 0)
-        fprintf(stderr, "solve: %s: %s\n", r->variant->name, s->assembly->note(s->work));
+        fprintf(stderr, "note: %s: %s\n", r->variant->name, s->assembly->note(s->work));
     FE_TRY(fe_device_upload(s->device, (size_t)share->n_elem, 1, share->counted, "summary",
                             (void **)&s->output.counted));
     FE_TRY(fe_solver_open_vectors(s));

@@ -89,7 +89,7 @@ one() {
         ;;
     1)
         [ "$(tail -n 1 said | grep -c '^solve: ')" = 1 ] || why='no message'
-        [ "$1" = nan ] || [ "$(wc -l <said)" = 1 ] || why="$(wc -l <said) lines"
+        [ "$1" = nan ] || [ "$(grep -c '^solve: ' said)" = 1 ] || why="$(grep -c '^solve: ' said) lines"
         [ "$(grep -vc '^solve: \|^note: ' said)" = 0 ] || why='a line that is not ours'
         ;;
     *) why="exit code $code" ;;

@@ -612,6 +612,36 @@ class Paper(Folder):
         self.assertRegex(text, r"strong .*need 4 GPUs, 8 GPUs")
 
 
+    def test_other_ways_on_ranks_have_rows_of_their_own(self):
+        self.build(gpus=2)
+        one = self.make(PAPER="1", BACKENDS="cuda", EXPERIMENTS="strong strong-by-nccl gmres-on-ranks solves-on-ranks", ELEMENTS="hex8",
+                        STRONG_cuda="1000", RANKS_cuda="1 2", SOLVES_cuda="bending20", VARIANTS="patch node_csr")
+        names = {task.point.name() for task in one.tasks}
+        solves = {f"solves-cuda-hex8-bending{n}-multigrid-{way}" for n in (128, 161, 203) for way in ("1", "2", "2-nccl")}
+        of_scaling = {f"{way}-cuda-hex8-1000-strong-{n}" for way, n in (
+            ("scaling", 1), ("scaling", 2), ("scaling_nccl", 2), ("scaling_gmres", 1), ("scaling_gmres", 2))}
+        self.assertEqual(names, solves | of_scaling)  # one rank sends nothing
+        self.said(one)
+        by_nccl = [c for c in one.simulated.commands if flag(c, "--transport")]
+        self.assertEqual({(pathlib.Path(c[0]).name, flag(c, "--transport"), flag(c, "--ranks")) for c in by_nccl},
+                         {("scaling", "nccl", "2"), ("solves", "nccl", "2")})
+        for path in one.folder.scratch.glob("solves-*.rows.csv"):  # what is simulated is not quite like theirs
+            path.unlink()
+        self.gathered(one)
+        self.assertEqual({p.name for p in one.folder.path.glob("scaling*.csv")}, {"scaling.csv", "scaling-nccl.csv", "scaling-gmres.csv"})
+        forms = {pathlib.Path(flag(c, "--rows")).name.partition("-")[0]: flag(c, "--gmres")
+                 for c in one.simulated.commands if c[0].endswith("scaling")}
+        self.assertEqual(forms, {"scaling": "cgs2,dcgs2", "scaling_nccl": "cgs2,dcgs2", "scaling_gmres": ""})
+        self.assertEqual({row["ranks"] for row in rows.read(one.folder.path / "scaling-nccl.csv")}, {2})
+
+    def test_strategies_on_ranks(self):
+        here = points.Here({}, pathlib.Path(), ("element_only", "patch", "dof_csr"), ("patch", "node_csr"), {"cuda": 4})
+        solves = [points.Solves("cuda", "hex8", size, "multigrid", n) for size, n in (
+            ("bending128", 1), ("bending128", 2), ("stretched46", 2))]
+        self.assertEqual([s.strategies(here) for s in solves], [here.few, ("patch",), here.few])
+        self.assertEqual(solves[1].strategies(dataclasses.replace(here, chose_strategies=True)), here.few)
+
+
 class Cards(Folder):
     LIST = {"PAPER": "1", "EXPERIMENTS": "first-look sizes strong socket", "ELEMENTS": "tet4 hex8", "MESHES_cuda": "0",
             "SIZES_cuda": "1000 25000", "STRONG_cuda": "1000", "RANKS_cuda": "1 2"}
@@ -766,6 +796,19 @@ class Starting(unittest.TestCase):
         self.assertEqual(points.Peers("cuda", "hex8", "bending32", "gamg").needs(other), "PETSc with CUDA")
         self.assertIn("--backend cuda", " ".join(points.Peers("cuda", "hex8", "bending32", "gamg").command(
             built, points.Process(1, 7, ("petsc_gamg",)), points.Files(pathlib.Path("a.rows.part")))))
+
+    def test_quadratic_elements_need_a_build_with_them(self):
+        programs = {name: pathlib.Path(name) for name in ("kernels", "solves")}
+        without = points.Here(programs, pathlib.Path(), (), (), {"host": 1})
+        built = dataclasses.replace(without, quadratic=True)
+        for element, missing in (("hex8", ""), ("hex27", "a build with quadratic elements"),
+                                 ("tet10", "a build with quadratic elements")):
+            for point in (points.Kernels("host", element, "1000"),
+                          points.Solves("host", element, "bending8", "multigrid", 1)):
+                self.assertEqual((point.needs(without), point.needs(built)), (missing, ""))
+        linear, quadratic = (points.Solves("host", e, f"bending{n}", "multigrid", 1).dofs(False)
+                             for e, n in (("hex8", 16), ("hex27", 8)))
+        self.assertEqual(linear, quadratic)
 
     def test_words_of_a_special_point_are_flags(self):
         here = points.Here({"kernels": pathlib.Path("kernels")}, pathlib.Path(), ("patch",), (), {"cuda": 1})

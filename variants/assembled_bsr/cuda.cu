@@ -1,5 +1,4 @@
 /* assembled_bsr on the device: one block row per thread, slices of a warp. */
-#define FE_LINEAR_KINDS
 #include "common/backend/cuda.h"
 #include "variants/assembled_bsr/matrix.h"
 

@@ -1,6 +1,5 @@
 /* assembled_bsr on the host: a slice has as many rows as a cache line has numbers. The rows of a slice are
  * the SIMD lanes. */
-#define FE_LINEAR_KINDS
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/assembled_bsr/matrix.h"

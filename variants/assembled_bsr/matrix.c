@@ -7,7 +7,7 @@
 
 typedef struct draft {
     const fe_view *m;
-    int n_corner;
+    int kind, n_corner;
     size_t value_bytes;
     int *conn, *corner_first, *corner; /* the view's, on the host */
     int most_columns;                  /* of a row */
@@ -49,7 +49,7 @@ static int find_columns(draft *k, int row)
     k->columns[n++] = row, k->seen[row] = 1;
     for (int at = k->corner_first[row]; at < k->corner_first[row + 1]; at++)
         for (int b = 0; b < k->n_corner; b++) {
-            const int node = k->conn[(size_t)b * k->m->ld + (k->corner[at] >> 3)];
+            const int node = k->conn[(size_t)b * k->m->ld + fe_code_element(k->kind, k->corner[at])];
             if (k->seen[node] || (k->upper && node < row)) continue;
             k->columns[n++] = node, k->seen[node] = 1;
         }
@@ -74,15 +74,17 @@ static int sort_columns(draft *k, int row)
  * the nodes' order. */
 static fe_status order_rows(draft *k, const bsr_rows *r, int threads, int *length)
 {
-    const int window = r->shift > 0 ? BSR_WINDOW : 1;
     uint64_t *word = NULL;
     FE_ALLOCATE(k->node, r->n_row, "matrix");
     FE_ALLOCATE(k->at, r->n_row, "matrix");
-    FE_ALLOCATE(word, r->n_row, "matrix");
     for (int i = 0; i < r->n_row; i++) {
-        const int n = find_columns(k, r->row + i);
-        word[i] = fe_word_of((uint32_t)(i / window * k->most_columns + k->most_columns - n), i);
+        length[i] = find_columns(k, r->row + i);
+        k->node[i] = r->row + i, k->at[i] = i;
     }
+    if (r->shift == 0) return FE_OK;
+    FE_ALLOCATE(word, r->n_row, "matrix");
+    for (int i = 0; i < r->n_row; i++)
+        word[i] = fe_word_of((uint32_t)(i / BSR_WINDOW * k->most_columns + k->most_columns - length[i]), i);
     const fe_status status = fe_sort_words(word, r->n_row, threads);
     for (int i = 0; i < r->n_row; i++) {
         k->node[i] = r->row + fe_item_of(word[i]), k->at[fe_item_of(word[i])] = i;
@@ -160,7 +162,10 @@ static fe_status open_rows(fe_problem *p, bsr_form form, int precision, bsr_matr
     const int line = precision == FE_DOUBLE ? 3 : 4,
               shift[BSR_N_FORM] = {
                   [BSR_WARP] = 5, [BSR_UPPER_WARP] = 5, [BSR_LINE] = line, [BSR_UPPER_LINE] = line};
-    draft k = {.m = &p->view, .n_corner = fe_corners(p->kind), .value_bytes = value_bytes(precision)};
+    draft k = {.m = &p->view,
+               .kind = p->kind,
+               .n_corner = fe_corners(p->kind),
+               .value_bytes = value_bytes(precision)};
     matrix->value_bytes = k.value_bytes;
     k.upper = form == BSR_UPPER_WARP || form == BSR_UPPER_LINE;
     fe_status status = read_view(&k, p->device);

@@ -1,20 +1,28 @@
-/* Assembly on the device: a team of as many threads as an element has corners sums one row of the matrix, in
- * shared memory. It visits the elements at the row's node in the CSR's order, each turned so that the node is
- * corner 0. First a thread opens one point: geometry and tangent, once for each corner of the element. Then
- * a thread computes the block of corner 0 and its own corner from all points, and adds it to the row. No
- * atomics, each block of the matrix is stored once. */
-#define FE_LINEAR_KINDS
+/* Assembly on the device: a team of threads, one for each corner of an element, sums one row of the matrix,
+ * in shared memory. It visits the elements at the row's node in the CSR's order, linear ones each turned so
+ * that the node is corner 0. First a thread opens one point: geometry and tangent, once for each corner of
+ * the element. Then a thread computes the block of the node's corner and its own corner from all points, and
+ * adds it to the row. No atomics, each block of the matrix is stored once. */
 #include "common/problem/kernels.h"
 #include "variants/assembled_bsr/matrix.h"
 
 enum { BLOCK_SIZE = 64, DIAGONAL_BLOCK_SIZE = 256 };
 
-/* Blocks of a row that are summed at a time: all of a node's inside a box, 27 and 15. Longer rows visit their
- * elements again. */
-FE_BODY constexpr int row_blocks(int kind) { return FE_CORNERS(kind) == 8 ? 27 : 20; }
+/* Blocks of a row that are summed at a time: all of a node's inside a box, Hex8 27, Tet4 15, Hex27 125, Tet10
+ * 65. Longer rows visit their elements again. */
+FE_BODY constexpr int row_blocks(int kind)
+{
+    return FE_CORNERS(kind) == 8 ? 27 : kind == FE_HEX27 ? 125 : kind == FE_TET10 ? 65 : 20;
+}
 /* Numbers between teams, so that those of a warp read from different banks. */
 FE_BODY constexpr int team_gap(int kind) { return FE_CORNERS(kind) == 8 ? 9 : 2; }
-FE_BODY constexpr int team_points(int kind) { return kind == FE_TET4 ? 1 : FE_CORNERS(kind); }
+/* Threads of a team: a power of two. */
+__host__ __device__ constexpr int team_lanes(int kind)
+{
+    return kind == FE_HEX27 ? 32 : kind == FE_TET10 ? 16 : FE_CORNERS(kind);
+}
+/* Elements whose points a team opens together: four Tet4 or Tet10, otherwise one. */
+FE_BODY constexpr int team_batch(int kind) { return team_lanes(kind) / FE_POINTS(kind); }
 
 typedef struct open_point {
     fe_stiffness stiffness;
@@ -23,13 +31,13 @@ typedef struct open_point {
 } open_point;
 
 template <int KIND> struct alignas(16) team_memory {
-    open_point point[FE_CORNERS(KIND)]; /* of one element, or of four Tet4 */
+    open_point point[team_batch(KIND) * FE_POINTS(KIND)];
     fe_scalar sum[row_blocks(KIND)][9];
     fe_scalar gap[team_gap(KIND)];
 };
 
 /* J[c][j] = d x_c / d s_j at point q, which is no constant here. */
-FE_BODY void jacobian_at(int kind, fe_real x[8][3], int q, fe_real J[3][3])
+FE_BODY void jacobian_at(int kind, fe_real x[][3], int q, fe_real J[3][3])
 {
     if (FE_CORNERS(kind) == 4) {
         fe_gradient_at(kind, x, NULL, 0, 0, J);
@@ -46,15 +54,40 @@ FE_BODY void jacobian_at(int kind, fe_real x[8][3], int q, fe_real J[3][3])
     }
 }
 
+/* The same of a quadratic element, plane by plane of its corners. */
+FE_BODY void quadratic_jacobian(int kind, const fe_view *m, int e, int q, fe_real J[3][3])
+{
+    const int planes = fe_planes(kind), n = fe_corners(kind) / planes;
+    FE_UNROLL_FOR (int i = 0; i < 9; i++) J[i / 3][i % 3] = 0.0f;
+    for (int k = 0; k < fe_rolled(kind, planes); k++)
+        FE_UNROLL_FOR (int i = 0; i < n; i++) {
+            const int a = i + n * k;
+            fe_real x[3];
+            fe_read3(fe_coordinates(m), m->conn[(size_t)a * m->ld + e], x);
+            FE_UNROLL_FOR (int j = 0; j < 3; j++) {
+                const fe_scalar slope = fe_quadratic_gradient(kind, a, q, j);
+                FE_UNROLL_FOR (int c = 0; c < 3; c++) J[c][j] += x[c] * slope;
+            }
+        }
+}
+
 FE_BODY void point_open(int kind, const fe_view *m, int corner, int q, open_point *to)
 {
-    fe_index node[8];
-    fe_real x[8][3], J[3][3], A[3][3];
-    const fe_element e = fe_element_load(kind, m, corner >> 3, corner & 7, node, x);
-    jacobian_at(kind, x, q, J);
-    const fe_real scale = fe_weight(kind) * fe_turn_sign(kind, e.turn) / fe_cofactor(J, A);
+    const int own = fe_code_corner(kind, corner), turn = fe_is_quadratic(kind) ? 0 : own;
+    const fe_element e = fe_element_open(m, fe_code_element(kind, corner), turn);
+    fe_real J[3][3], A[3][3];
+    if (fe_is_quadratic(kind)) {
+        quadratic_jacobian(kind, m, e.e, q, J);
+    } else {
+        fe_index node[8];
+        fe_real x[8][3];
+        fe_element_nodes(kind, m, e, node);
+        fe_element_read(kind, node, fe_coordinates(m), x);
+        jacobian_at(kind, x, q, J);
+    }
+    const fe_real scale = fe_weight_at(kind, q) * fe_turn_sign(kind, e.turn) / fe_cofactor(J, A);
     fe_stiffness stiffness;
-    fe_stiffness_open(kind, m, e, fe_no_turn(), q, A, scale, &stiffness);
+    fe_stiffness_open(kind, m, e, own, q, A, scale, &stiffness);
     to->stiffness = stiffness;
     FE_UNROLL_FOR (int i = 0; i < 9; i++) to->A[i / 3][i % 3] = A[i / 3][i % 3];
 }
@@ -81,14 +114,17 @@ FE_BODY int find_block(const bsr_rows *r, int i, int n, int column)
     return low;
 }
 
-/* sum += block of corner 0 and corner b from the points of an element. */
+/* sum += block of the node's corner and corner b from the points of an element. */
 template <int KIND> FE_BODY void add_block(const open_point *point, int b, fe_scalar sum[9])
 {
     fe_real K[9] = {0.0f};
-    FE_UNROLL_FOR (int q = 0; q < team_points(KIND); q++) {
+    FE_UNROLL_FOR (int q = 0; q < FE_POINTS(KIND); q++) {
         fe_real A[3][3], h[3];
         FE_UNROLL_FOR (int i = 0; i < 9; i++) A[i / 3][i % 3] = point[q].A[i / 3][i % 3];
-        fe_corner_gradient(KIND, A, b, q, h);
+        if (fe_is_quadratic(KIND))
+            fe_own_gradient(KIND, A, b, q, h);
+        else
+            fe_corner_gradient(KIND, A, b, q, h);
         fe_stiffness_add(&point[q].stiffness, 1, h, K);
     }
     for (int c = 0; c < 9; c++) sum[c] += K[c];
@@ -100,18 +136,21 @@ template <int KIND>
 FE_BODY void assemble_blocks(const fe_view *m, const bsr_rows *r, int i, int n, int from, const int *corner,
                              int n_elem, int rounds, team_memory<KIND> *s)
 {
-    constexpr int TEAM = FE_CORNERS(KIND), POINTS = team_points(KIND), BATCH = TEAM / POINTS;
+    constexpr int TEAM = team_lanes(KIND), POINTS = FE_POINTS(KIND), BATCH = team_batch(KIND);
     const int b = threadIdx.x % TEAM;
     for (int c = b; c < 9 * row_blocks(KIND); c += TEAM) s->sum[c / 9][c % 9] = 0.0f;
     for (int k = 0; k < rounds; k += BATCH) {
         int place[BATCH];
         FE_UNROLL_FOR (int j = 0; j < BATCH; j++) {
             place[j] = -1;
-            if (k + j >= n_elem) continue;
-            const int at = corner[k + j], column = m->conn[fe_corner_place(b, at & 7, m->ld, at >> 3)];
+            if (k + j >= n_elem || b >= FE_CORNERS(KIND)) continue;
+            const int at = corner[k + j], e = fe_code_element(KIND, at),
+                      turn = fe_is_quadratic(KIND) ? 0 : fe_code_corner(KIND, at),
+                      column = m->conn[fe_corner_place(b, turn, m->ld, e)];
             if (!r->upper || column >= bsr_node(r, i)) place[j] = find_block(r, i, n, column) - from;
         }
-        if (k + b / POINTS < n_elem) point_open(KIND, m, corner[k + b / POINTS], b % POINTS, &s->point[b]);
+        if (b < BATCH * POINTS && k + b / POINTS < n_elem)
+            point_open(KIND, m, corner[k + b / POINTS], b % POINTS, &s->point[b]);
         __syncwarp();
         FE_UNROLL_FOR (int j = 0; j < BATCH; j++) {
             if (place[j] >= 0 && place[j] < row_blocks(KIND))
@@ -124,7 +163,7 @@ FE_BODY void assemble_blocks(const fe_view *m, const bsr_rows *r, int i, int n, 
 template <int KIND>
 FE_BODY void assemble_row(const fe_view *m, const bsr_rows *r, int i, team_memory<KIND> *s)
 {
-    const int b = threadIdx.x % FE_CORNERS(KIND);
+    const int b = threadIdx.x % team_lanes(KIND);
     int n = 0, n_elem = 0;
     const int *corner = NULL;
     if (i < r->n_row) {
@@ -137,7 +176,7 @@ FE_BODY void assemble_row(const fe_view *m, const bsr_rows *r, int i, team_memor
     for (int from = 0; from < longest; from += row_blocks(KIND)) {
         assemble_blocks<KIND>(m, r, i, n, from, corner, n_elem, rounds, s);
         __syncwarp();
-        for (int c = b; c < 9 * min(n - from, row_blocks(KIND)); c += FE_CORNERS(KIND))
+        for (int c = b; c < 9 * min(n - from, row_blocks(KIND)); c += team_lanes(KIND))
             r->value[bsr_entry(r, i, from + c / 9, c % 9)] = s->sum[c / 9][c % 9];
         __syncwarp();
     }
@@ -146,9 +185,9 @@ FE_BODY void assemble_row(const fe_view *m, const bsr_rows *r, int i, team_memor
 #define KERNEL(KIND, name)                                                                                   \
     __global__ void __launch_bounds__(BLOCK_SIZE) bsr_assemble_##name(fe_view m, bsr_rows r)                 \
     {                                                                                                        \
-        __shared__ team_memory<KIND> team[BLOCK_SIZE / FE_CORNERS(KIND)];                                    \
-        const int i = (blockIdx.x * BLOCK_SIZE + threadIdx.x) / FE_CORNERS(KIND);                            \
-        assemble_row<KIND>(&m, &r, i, &team[threadIdx.x / FE_CORNERS(KIND)]);                                \
+        __shared__ team_memory<KIND> team[BLOCK_SIZE / team_lanes(KIND)];                                    \
+        const int i = (blockIdx.x * BLOCK_SIZE + threadIdx.x) / team_lanes(KIND);                            \
+        assemble_row<KIND>(&m, &r, i, &team[threadIdx.x / team_lanes(KIND)]);                                \
     }
 FE_EACH_KIND(KERNEL)
 #undef KERNEL
@@ -165,7 +204,7 @@ static fe_status assemble(const fe_problem *p, const bsr_matrix *matrix)
 {
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
         const bsr_rows r = matrix->part[part];
-        const size_t n = (size_t)r.n_row * fe_corners(p->kind);
+        const size_t n = (size_t)r.n_row * team_lanes(p->kind);
         FE_LAUNCH_KIND(p, n, BLOCK_SIZE, bsr_assemble, p->view, r);
     }
     return FE_OK;

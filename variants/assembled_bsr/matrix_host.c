@@ -1,18 +1,26 @@
 /* Assembly on the host: one corner of the CSR per SIMD lane; each thread owns blocks of rows and adds the
  * lanes to them in the CSR's order. */
-#define FE_LINEAR_KINDS
 #include "common/problem/loops.h"
 #include "common/problem/rows.h"
 #include "variants/assembled_bsr/matrix.h"
 
 #include <string.h>
 
-/* Which block of row i has a column that the row has. */
-static int find(const bsr_rows *r, int i, int column)
+/* Which block of row i has a column that the row has. Long rows are halved; the diagonal's column fills up
+ * the row's end. */
+FE_BODY int find(int kind, const bsr_rows *r, int i, int column)
 {
-    const int first = r->first[bsr_slice(r, i)];
+    const int slice = bsr_slice(r, i), first = r->first[slice], diagonal = r->diagonal[i];
     int k = 0;
-    while (r->column[bsr_column_at(r, first + k, bsr_lane(r, i))] != column) k++;
+    if (!fe_is_quadratic(kind)) {
+        while (r->column[bsr_column_at(r, first + k, bsr_lane(r, i))] != column) k++;
+        return k;
+    }
+    for (int n = r->first[slice + 1] - first; n > 1;) {
+        const int half = n / 2, at = k + half, here = r->column[bsr_column_at(r, first + at, bsr_lane(r, i))];
+        if (here <= column && (at <= diagonal || here != bsr_node(r, i))) k = at;
+        n -= half;
+    }
     return k;
 }
 
@@ -24,11 +32,12 @@ static void clear(const bsr_rows *r, int slice)
 }
 
 /* Blocks of the corners' rows with `column` += K. */
-FE_BODY void add_blocks(const bsr_rows *r, const fe_corners_at *c, const fe_index *column, const fe_real K[9])
+FE_BODY void add_blocks(int kind, const bsr_rows *r, const fe_corners_at *c, const fe_index *column,
+                        const fe_real K[9])
 {
     for (int l = 0; l < c->active; l++) {
         if (r->upper && column->lane[l] < c->row.lane[l]) continue;
-        const int i = bsr_row_of(r, c->row.lane[l]), k = find(r, i, column->lane[l]);
+        const int i = bsr_row_of(r, c->row.lane[l]), k = find(kind, r, i, column->lane[l]);
         for (int j = 0; j < 9; j++) r->value[bsr_entry(r, i, k, j)] += K[j][l];
     }
 }
@@ -38,13 +47,14 @@ FE_BODY void assemble_rows(int kind, const fe_view *m, const bsr_rows *r, int fi
     const int end = m->corner_first[last];
     for (int at = m->corner_first[first], row = first; at < end; at += FE_LANES) {
         const fe_corners_at c = fe_open_corners(kind, m, at, end, &row);
-        fe_index node[8];
-        fe_real x[8][3], K[8][9];
-        const fe_element e = fe_element_load(kind, m, c.e, c.corner, node, x);
+        fe_index node[FE_MOST_CORNERS];
+        fe_real x[FE_MOST_CORNERS][3], K[FE_MOST_CORNERS][9];
+        const fe_index turn = fe_is_quadratic(kind) ? fe_no_turn() : c.corner;
+        const fe_element e = fe_element_load(kind, m, c.e, turn, node, x);
         for (int i = 0; i < 9 * fe_corners(kind); i++) K[i / 9][i % 9] = fe_splat(FE_EMPTY);
         FE_UNROLL_LARGE_FOR (int k = 0; k < fe_planes(kind); k++)
-            fe_add_stiffness(kind, m, e, fe_no_turn(), k, x, 0, fe_corners(kind), K);
-        for (int b = 0; b < fe_corners(kind); b++) add_blocks(r, &c, &node[b], K[b]);
+            fe_add_stiffness(kind, m, e, c.corner, k, x, 0, fe_corners(kind), K);
+        for (int b = 0; b < fe_corners(kind); b++) add_blocks(kind, r, &c, &node[b], K[b]);
     }
 }
 

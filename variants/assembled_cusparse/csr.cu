@@ -1,6 +1,5 @@
 /* assembled_csr on the device: each part of the matrix is a CSR matrix of cuSPARSE. The library has two
  * algorithms; the faster one on this matrix is taken. */
-#define FE_LINEAR_KINDS
 #include "variants/assembled_cusparse/library.h"
 
 /* cuSPARSE has no product of a matrix of floats with vectors of doubles: there is no mixed precision. */

@@ -1,7 +1,6 @@
 /* assembled_cusparse on the device: each part of the matrix is a BSR matrix of cuSPARSE. The library has two
  * functions for its product, and each takes blocks by rows or by columns; the fastest of these on this matrix
  * is taken. */
-#define FE_LINEAR_KINDS
 #include "variants/assembled_cusparse/library.h"
 
 /* cuSPARSE has no product of a matrix of floats with vectors of doubles: there is no mixed precision. */

@@ -1,5 +1,4 @@
 /* assembled_cusparse and assembled_csr on the host: the rows of the same matrix, one after the other. */
-#define FE_LINEAR_KINDS
 #include "common/problem/loops.h"
 #include "variants/assembled_bsr/matrix.h"
 

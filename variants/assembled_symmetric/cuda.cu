@@ -1,7 +1,6 @@
 /* assembled_symmetric on the device: one block row per thread, slices of a warp. A block off the diagonal is
  * read once and serves two rows: its own, whose sum is in registers, and that of its column, to which its
  * transposed product is added atomically. */
-#define FE_LINEAR_KINDS
 #include "common/physics/lanes.h"
 #include "common/problem/kernels.h"
 #include "variants/assembled_bsr/matrix.h"

@@ -1,7 +1,6 @@
 /* assembled_symmetric on the host: the rows of a slice are the SIMD lanes, as in assembled_bsr. Each thread
  * has a share of the rows, and adds what goes to other rows to sums of its own, which are added to the output
  * when all threads are done: there are no atomics, and the bits depend on the number of threads alone. */
-#define FE_LINEAR_KINDS
 #include "common/backend/device.h"
 #include "common/problem/loops.h"
 #include "variants/assembled_bsr/matrix.h"

@@ -1,5 +1,4 @@
 /* The choice, and the calls that follow it: the same code for both backends. */
-#define FE_LINEAR_KINDS
 #include "common/backend/device.h"
 #include "common/problem/state.h"
 #include "have/cuda.h"

@@ -8,27 +8,38 @@
 #include "common/physics/element.h"
 #include "common/variant.h"
 
-/* A slot is a unit of work: a Hex8, or a fan of up to PATCH_FAN Tet4 around an edge. Element i of a fan is
- * nodes 4 5 i i+1 of the slot: the edge, and two that follow each other around it. So for three elements six
- * nodes are read and summed instead of twelve. */
-enum { PATCH_FAN = 3, PATCH_FAN_NODES = 6, PATCH_WIDTH = 8 }; /* the last: of a slot's row in conn */
+/* A slot is a unit of work: an element, or a fan of up to PATCH_FAN Tet4 around an edge. Element i of a fan
+ * is nodes 4 5 i i+1 of the slot: the edge, and two that follow each other around it. So for three elements
+ * six nodes are read and summed instead of twelve. */
+enum { PATCH_FAN = 3, PATCH_FAN_NODES = 6 };
 /* The most slots of a patch, and corners of one of its nodes: a fan of three Tet4 that close around their
  * edge has the node where it begins and ends twice. */
 enum { PATCH_MOST_SLOTS = 128, PATCH_MOST_CORNERS = 2 * PATCH_MOST_SLOTS };
 FE_BOTH int patch_fanned(int kind) { return fe_corners(kind) == 4; }
-/* Elements of a patch: 128 Hex8, computed by one or two threads each, or about 128 fans of Tet4. */
-#define PATCH_ELEMENTS(kind) (FE_CORNERS(kind) == 8 ? 128 : 360)
+/* Elements of a patch: 128 Hex8, computed by one or two threads each, about 128 fans of Tet4, or of quadratic
+ * elements an eighth as many, with about as many nodes. */
+#define PATCH_ELEMENTS(kind)                                                                                 \
+    (FE_CORNERS(kind) == 8 ? 128 : FE_CORNERS(kind) == 4 ? 360 : FE_CORNERS(kind) == 27 ? 16 : 45)
 typedef struct patch_form {
     int elements, slots; /* upper limits of a patch */
     int together;        /* upper limit of elements of a slot */
     int nodes;           /* of a slot */
+    int width;           /* of a slot's row in conn */
     int row;             /* corner forces stand as [node][3][row]; padded against bank conflicts */
 } patch_form;
 FE_BOTH patch_form patch_form_of(int kind)
 {
     const int n = PATCH_ELEMENTS(kind), fanned = patch_fanned(kind);
-    const int slots = fanned ? PATCH_MOST_SLOTS : n; /* some fans are shorter */
-    const patch_form form = {n, slots, fanned ? PATCH_FAN : 1, fanned ? PATCH_FAN_NODES : 8, slots + 2};
+    const int slots = fanned             ? PATCH_MOST_SLOTS /* some fans are shorter */
+                      : kind == FE_TET10 ? 48               /* whole vectors of a host */
+                                         : n;
+    const int padding = kind == FE_HEX27 ? 1 : kind == FE_TET10 ? 4 : 2, nodes = fe_corners(kind);
+    const patch_form form = {n,
+                             slots,
+                             fanned ? PATCH_FAN : 1,
+                             fanned ? PATCH_FAN_NODES : nodes,
+                             fanned ? 8 : (nodes + 3) / 4 * 4,
+                             slots + padding};
     return form;
 }
 
@@ -38,12 +49,36 @@ FE_BOTH int patch_corner(int kind, int i, int b)
     return !patch_fanned(kind) ? b : b < 2 ? PATCH_FAN + 1 + b : i + b - 2;
 }
 
-/* Threads of a slot: two share a factored Hex8, one computes a fan of Tet4. */
-FE_BOTH int patch_team(int kind) { return kind == FE_HEX8 ? 2 : 1; }
+/* Threads of a slot: two share a factored Hex8, four a Tet10, a warp a Hex27; one computes a fan of Tet4. */
+FE_BOTH int patch_team(int kind)
+{
+    return kind == FE_HEX8 ? 2 : kind == FE_TET10 ? 4 : kind == FE_HEX27 ? 32 : 1;
+}
+/* A thread reads its corners of a slot one after the other. Threads of a linear element read the same one at
+ * the same time, those of a quadratic one different ones: of a Tet10 a vertex each, then a middle of an edge
+ * at it each (lanes.h), of a Hex27 one each, as many at once as there are banks. Number of such reads, the
+ * read that has a node of a slot, and the slots that are read at the same time. */
+FE_BOTH int patch_reads(int kind, int banks)
+{
+    const int nodes = patch_form_of(kind).nodes;
+    return kind == FE_TET10 ? 4 : kind == FE_HEX27 ? (nodes + banks - 1) / banks : nodes;
+}
+FE_BOTH int patch_read_of(int kind, int banks, int node)
+{
+    if (kind == FE_HEX27) return node / banks;
+    if (kind != FE_TET10) return node;
+    return node < 4 ? 0 : node == 4 || node == 8 ? 1 : node == 6 || node == 9 ? 2 : 3;
+}
+FE_BOTH int patch_slots_together(int kind, int banks)
+{
+    return kind == FE_HEX27 ? 1 : banks / patch_team(kind);
+}
 
 /* Nodes of a patch. What blocks of the largest patch need limits how many fit a multiprocessor (fit.c). */
-FE_BOTH int patch_most_nodes(int kind) { return fe_corners(kind) == 8 ? 330 : 200; }
+FE_BOTH int patch_most_nodes(int kind) { return fe_is_tet(kind) ? 200 : 330; }
 enum { PATCH_MOST_NODES = 330, PATCH_MOST_ELEMENTS = PATCH_ELEMENTS(FE_TET4) };
+/* Numbers of conn of a patch. */
+enum { PATCH_MOST_CONN = 8 * PATCH_MOST_ELEMENTS };
 
 /* Corners of a node that are summed at a time: lists are filled up with places of zeros, which the padding of
  * the row holds. */
@@ -68,9 +103,13 @@ typedef struct patch_processor {
 
 /* Thread blocks that a multiprocessor must have registers for, with numbers of so many bytes. Hex8, 6.4 M
  * DoF: 3 blocks of 168 registers are 1.05 times faster than 4 of 128. With floats 5 blocks have room, of 96
- * registers, which suffice. */
+ * registers, which suffice. Quadratic elements: 128 registers, as element_team. */
 #define PATCH_BLOCKS(kind, scalar)                                                                           \
-    ((scalar) != sizeof(double) ? 5 : (kind) == FE_HEX8 ? 3 : (kind) == FE_HEX8_NAIVE ? 2 : 4)
+    ((kind) == FE_TET10 || (kind) == FE_HEX27 ? 4                                                            \
+     : (scalar) != sizeof(double)             ? 5                                                            \
+     : (kind) == FE_HEX8                      ? 3                                                            \
+     : (kind) == FE_HEX8_NAIVE                ? 2                                                            \
+                                              : 4)
 
 /* All patches, each a record of `stride` bytes with its parts at these offsets. The parts before x are needed
  * earlier than the rest.
@@ -81,7 +120,7 @@ typedef struct patch_processor {
  *   elem       int      [slots / group][together][group] elements of each slot, -1 where it has fewer
  *   ascending  uint16_t [elements] entries of elem, sorted by the elements' numbers (device, fans)
  *   x          fe_scalar [n_node][x_row] coordinates; floats are those from the first node of the patch
- *   conn       uint16_t [slots / group][PATCH_WIDTH][group] nodes of each slot: their rows of x
+ *   conn       uint16_t [slots / group][width][group] nodes of each slot: their rows of x
  *   first      uint16_t [n_node + 1] starts of nodes' corners, multiples of PATCH_TOGETHER (device)
  *   corner     uint16_t [n_corner + 4] where a corner's first component stands, or a 0 (device)
  *
@@ -120,7 +159,7 @@ FE_BOTH void patch_narrow_record(int kind, const patch_plan *from, const patch_p
     const double *x = (const double *)(record + from->x);
     const uint16_t *conn = (const uint16_t *)(record + from->conn),
                    *place = (const uint16_t *)(record + from->place);
-    const int behind = from->conn + form.slots * PATCH_WIDTH * (int)sizeof *conn;
+    const int behind = from->conn + form.slots * form.width * (int)sizeof *conn;
     const double *origin = x + from->x_row * (from->place ? place[0] : 0);
     for (int i = thread; i < from->x / 4; i += threads) ((int *)out)[i] = ((const int *)record)[i];
     for (int i = thread; i < form.slots * form.together; i += threads) {
@@ -132,10 +171,10 @@ FE_BOTH void patch_narrow_record(int kind, const patch_plan *from, const patch_p
         const int c = i % from->x_row;
         ((float *)(out + to->x))[i] = c < 3 ? (float)(x[i] - origin[c]) : 0.0f;
     }
-    for (int i = thread; i < form.slots * PATCH_WIDTH; i += threads) {
-        const int slot = i / PATCH_WIDTH, j = i % PATCH_WIDTH;
-        ((uint16_t *)(out + to->conn))[patch_in_group(to->group, PATCH_WIDTH, slot, j)] =
-            conn[patch_in_group(from->group, PATCH_WIDTH, slot, j)];
+    for (int i = thread; i < form.slots * form.width; i += threads) {
+        const int slot = i / form.width, j = i % form.width;
+        ((uint16_t *)(out + to->conn))[patch_in_group(to->group, form.width, slot, j)] =
+            conn[patch_in_group(from->group, form.width, slot, j)];
     }
     for (int i = thread; i < (from->stride - behind) / 4; i += threads)
         ((int *)(out + to->stride - from->stride + behind))[i] = ((const int *)(record + behind))[i];
@@ -215,9 +254,8 @@ int patch_fans(const uint16_t (*conn)[8], int n, patch_fan *fan);
 /* Banks of shared memory for numbers of so many bytes: as many lanes read at a time. */
 int patch_banks(size_t scalar);
 /* Rows of nodes' coordinates and values, place [n_node], a permutation: such that lanes which read corners of
- * their slots at the same time, conn [n_slot][nodes of 8], find them in different banks. */
-void patch_find_places(int kind, int banks, int n_node, int n_slot, const uint16_t (*conn)[8],
-                       uint16_t *place);
+ * their slots at the same time, conn [n_slot][width], find them in different banks. */
+void patch_find_places(int kind, int banks, int n_node, int n_slot, const uint16_t *conn, uint16_t *place);
 /* Sorts the corners of each node, corner [first[i] … first[i + 1]), such that nodes which are summed at the
  * same time find them in different banks. What a list is filled up with stays at its end. */
 void patch_spread_corners(int kind, int banks, int n_node, const uint16_t *first, uint16_t *corner);

@@ -12,6 +12,9 @@
 enum { MOST_BANKS = 32, MOST_GROUPS = 2 * PATCH_MOST_SLOTS / 16 * 8 };
 enum { FULL = 1024 }; /* more lanes than can meet */
 
+_Static_assert(16 * 2 <= MOST_GROUPS && 12 * 4 <= MOST_GROUPS,
+               "reads of quadratic patches: 16 slots, 12 fours");
+
 int patch_banks(size_t scalar) { return (int)(128 / scalar); }
 
 /* Nodes by the number of groups that read them, the most first. */
@@ -39,20 +42,21 @@ best_bank(const uint8_t (*load)[MOST_BANKS], const uint16_t *group, int n, const
     return least % MOST_BANKS;
 }
 
-void patch_find_places(int kind, int banks, int n_node, int n_slot, const uint16_t (*conn)[8],
-                       uint16_t *place)
+void patch_find_places(int kind, int banks, int n_node, int n_slot, const uint16_t *conn, uint16_t *place)
 {
-    const int corners = patch_form_of(kind).nodes, together = banks / patch_team(kind);
+    const patch_form form = patch_form_of(kind);
+    const int reads = patch_reads(kind, banks), together = patch_slots_together(kind, banks);
     uint16_t group[PATCH_MOST_NODES][MOST_GROUPS], n_group[PATCH_MOST_NODES] = {0}, order[PATCH_MOST_NODES];
     uint8_t load[MOST_GROUPS][MOST_BANKS] = {{0}}; /* nodes of a group in each bank */
     int left[MOST_BANKS] = {0}, next[MOST_BANKS];  /* places of a bank */
-    /* a group: lanes that read their slots' corner b at the same time */
+    /* a group: lanes that read at the same time */
     for (int s = 0; s < n_slot; s++)
-        for (int b = 0; b < corners; b++) {
-            const int node = conn[s][b], g = s / together * corners + b;
+        for (int b = 0; b < form.nodes; b++) {
+            const int node = conn[form.width * s + b],
+                      g = s / together * reads + patch_read_of(kind, banks, b);
             if (n_group[node] == 0 || group[node][n_group[node] - 1] != g) {
                 int seen = 0;
-                for (int i = n_group[node] - 1; i >= 0 && group[node][i] >= s / together * corners; i--)
+                for (int i = n_group[node] - 1; i >= 0 && group[node][i] >= s / together * reads; i--)
                     seen |= group[node][i] == g;
                 if (!seen) group[node][n_group[node]++] = (uint16_t)g;
             }

@@ -1,6 +1,5 @@
 /* patch on the device. A block computes a few patches: while one is computed, the next one's record and
  * values and the nodes of the one after that are on their way to shared memory. */
-#define FE_LINEAR_KINDS
 #include "common/problem/kernels.h"
 #include "variants/patch/elements.h"
 #include "variants/patch/sum.h"
@@ -10,10 +9,7 @@
 /* Patches of n that a block computes before it ends, where the device holds so many blocks. Measured on H100,
  * 6.4 M DoF: jacvec_elastic of Hex8 is then 1.10 times as fast as with persistent blocks (4 patches: 1.04),
  * that of Tet4 1.02 times (2: 0.99). 0.3 M DoF: Hex8 with one patch 1.09 times, Tet4 0.98. */
-static int patch_rounds(int kind, int n, int blocks)
-{
-    return fe_corners(kind) != 8 ? 4 : n < 4 * blocks ? 1 : 2;
-}
+static int patch_rounds(int kind, int n, int blocks) { return fe_is_tet(kind) ? 4 : n < 4 * blocks ? 1 : 2; }
 
 /* The patches of a block: a few of [first, last), `step` apart. Blocks end early, and the next block starts
  * on whichever multiprocessor is free first. So no block waits for a multiprocessor that is slow or was busy
@@ -86,7 +82,7 @@ FE_BODY void patch_body(int kind, int op, const fe_view *m, const patch_plan *pl
 }
 
 #define BODY(KIND, OP, kernel)                                                                               \
-    __global__ void __launch_bounds__(PATCH_BLOCK_SIZE, LEAST_BLOCKS(KIND, OP))                              \
+    __global__ void __launch_bounds__(PATCH_THREADS(KIND), LEAST_BLOCKS(KIND, OP))                           \
         kernel(fe_view m, patch_plan plan, patch_span span, const fe_number *displacement, fe_number *y)     \
     {                                                                                                        \
         patch_body(KIND, OP, &m, &plan, patch_span_of(blockIdx.x, span), displacement, y);                   \
@@ -139,7 +135,7 @@ static fe_status fit_kernels(const fe_problem *p, patch_work *w)
         if (!w->kernel[i]) continue; /* the kind has no kernel of Voce's law */
         int blocks = 0;              /* the limit is set per kernel, for all plans */
         CUDA_TRY(cudaFuncSetAttribute(w->kernel[i], cudaFuncAttributeMaxDynamicSharedMemorySize, most));
-        CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, w->kernel[i], PATCH_BLOCK_SIZE,
+        CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, w->kernel[i], PATCH_THREADS(p->kind),
                                                                w->shared));
         w->blocks[i] = blocks * processors;
     }
@@ -185,7 +181,7 @@ static fe_status launch(const fe_problem *p, const patch_work *w, int operation,
     const patch_span span = {first, last, step, patch_rounds(p->kind, n, step)};
     const int group = step * span.rounds, rest = n % group;
     const int blocks = n / group * step + (rest < step ? rest : step);
-    const cudaLaunchConfig_t config = fe_cuda_early(p->device, blocks, PATCH_BLOCK_SIZE, w->shared);
+    const cudaLaunchConfig_t config = fe_cuda_early(p->device, blocks, PATCH_THREADS(p->kind), w->shared);
     CUDA_TRY(cudaLaunchKernelEx(&config, w->kernel[operation], p->view, w->plan, span, displacement, y));
     return FE_OK;
 }

@@ -12,6 +12,10 @@
  * lie together in memory. */
 _Static_assert(PATCH_ELEMENTS(FE_HEX8) == FE_PIECE_ELEMENTS(FE_HEX8), "patches of Hex8 are pieces of a mesh");
 _Static_assert(PATCH_ELEMENTS(FE_TET4) == FE_PIECE_ELEMENTS(FE_TET4), "patches of Tet4 are pieces of a mesh");
+_Static_assert(PATCH_ELEMENTS(FE_TET10) == FE_PIECE_ELEMENTS(FE_TET10), "patches of Tet10 are pieces");
+_Static_assert(PATCH_ELEMENTS(FE_HEX27) == FE_PIECE_ELEMENTS(FE_HEX27), "patches of Hex27 are pieces");
+_Static_assert(28 * PATCH_ELEMENTS(FE_HEX27) <= PATCH_MOST_CONN && 12 * 48 <= PATCH_MOST_CONN,
+               "rows of conn");
 
 enum { HASH = 1024 };                                      /* > 2 PATCH_MOST_NODES */
 enum { MOST_STEPS = PATCH_MOST_CORNERS / PATCH_TOGETHER }; /* of the sum at a node */
@@ -21,9 +25,9 @@ typedef struct patch_room {
     patch_cut cut;
     int node[PATCH_MOST_NODES];
     uint16_t place[PATCH_MOST_NODES];
-    uint16_t corner[PATCH_MOST_ELEMENTS][8];
+    uint16_t corner[PATCH_MOST_CONN]; /* [element][width] */
     int16_t elem[PATCH_MOST_ELEMENTS][PATCH_FAN];
-    uint16_t conn[PATCH_MOST_ELEMENTS][8];
+    uint16_t conn[PATCH_MOST_CONN];
 } patch_room;
 
 static int node_of(const patch_draft *k, int e, int corner) { return k->conn[(size_t)corner * k->m->ld + e]; }
@@ -82,7 +86,7 @@ static int collect(const patch_draft *k, int first, int n, patch_room *r)
                 table[at] = (int16_t)n_node, found[n_node++] = node;
             }
             here[table[at]]++;
-            r->corner[i][a] = (uint16_t)table[at];
+            r->corner[k->form.width * i + a] = (uint16_t)table[at];
         }
     r->cut = (patch_cut){.first = first,
                          .n_elem = n,
@@ -95,7 +99,10 @@ static int collect(const patch_draft *k, int first, int n, patch_room *r)
     for (int i = 0; i < n_node; i++) place[table[find(table, found, r->node[i])]] = (int16_t)i;
     for (int i = 0; i < n_node; i++) r->place[i] = (uint16_t)i;
     for (int i = 0; i < n; i++)
-        for (int a = 0; a < k->n_corner; a++) r->corner[i][a] = (uint16_t)place[r->corner[i][a]];
+        for (int a = 0; a < k->n_corner; a++) {
+            uint16_t *corner = &r->corner[k->form.width * i + a];
+            *corner = (uint16_t)place[*corner];
+        }
     return 1;
 }
 
@@ -113,16 +120,20 @@ static int make_slots(const patch_draft *k, patch_room *r)
     patch_cut *s = &r->cut;
     if (!patch_fanned(k->kind)) {
         s->n_slot = s->n_elem;
-        memcpy(r->conn, r->corner, sizeof *r->conn * (size_t)s->n_elem);
+        for (int i = 0; i < s->n_elem; i++) {
+            uint16_t *conn = r->conn + k->form.width * i;
+            memset(conn, 0, sizeof *conn * (size_t)k->form.width);
+            memcpy(conn, r->corner + k->form.width * i, sizeof *conn * (size_t)k->n_corner);
+        }
         for (int i = 0; i < s->n_elem; i++) r->elem[i][0] = (int16_t)i;
         return 1;
     }
     patch_fan fan[PATCH_MOST_ELEMENTS];
     s->n_slot = patch_fans((const uint16_t(*)[8])r->corner, s->n_elem, fan);
-    memset(r->conn, 0, sizeof *r->conn * (size_t)s->n_slot);
+    memset(r->conn, 0, sizeof *r->conn * (size_t)(k->form.width * s->n_slot));
     for (int i = 0; i < s->n_slot; i++) {
         for (int j = 0; j < PATCH_FAN; j++) r->elem[i][j] = (int16_t)fan[i].elem[j];
-        memcpy(r->conn[i], fan[i].node, sizeof fan[i].node);
+        memcpy(r->conn + k->form.width * i, fan[i].node, sizeof fan[i].node);
     }
     return s->n_slot <= k->form.slots;
 }
@@ -136,7 +147,8 @@ int patch_start_lists(const patch_draft *k, const patch_cut *s, uint16_t *first)
 {
     memset(first, 0, ((size_t)s->n_node + 1) * sizeof *first);
     for (int i = 0; i < s->n_slot; i++)
-        for (int a = 0; a < k->form.nodes; a++) first[s->conn[i][a] + 1] += patch_has_node(k, s, i, a);
+        for (int a = 0; a < k->form.nodes; a++)
+            first[s->conn[k->form.width * i + a] + 1] += patch_has_node(k, s, i, a);
     for (int i = 1; i <= s->n_node; i++)
         first[i] =
             (uint16_t)(first[i - 1] + (first[i] + PATCH_TOGETHER - 1) / PATCH_TOGETHER * PATCH_TOGETHER);
@@ -151,7 +163,10 @@ void patch_renumber(const patch_draft *k, const uint16_t *at, patch_cut *s)
     memcpy(place, s->place, sizeof *place * (size_t)s->n_node);
     for (int i = 0; i < s->n_node; i++) s->node[at[i]] = node[i], s->place[at[i]] = place[i];
     for (int i = 0; i < s->n_slot; i++)
-        for (int a = 0; a < k->form.nodes; a++) s->conn[i][a] = at[s->conn[i][a]];
+        for (int a = 0; a < k->form.nodes; a++) {
+            uint16_t *conn = &s->conn[k->form.width * i + a];
+            *conn = at[*conn];
+        }
 }
 
 /* Sorts inner nodes, and border nodes, by the number of steps in which their corners are summed, the most
@@ -172,11 +187,12 @@ static void sort_by_steps(const patch_draft *k, patch_cut *s)
 }
 
 /* A copy of a patch in memory of its size, at the end of a list. */
-static fe_status keep(const patch_room *r, patch_cut ***end)
+static fe_status keep(const patch_draft *k, const patch_room *r, patch_cut ***end)
 {
     const patch_cut *s = &r->cut;
     const size_t nodes = sizeof *s->node * (size_t)s->n_node, places = sizeof *s->place * (size_t)s->n_node,
-                 conn = sizeof *s->conn * (size_t)s->n_slot, elem = sizeof *s->elem * (size_t)s->n_slot;
+                 conn = sizeof *s->conn * (size_t)(k->form.width * s->n_slot),
+                 elem = sizeof *s->elem * (size_t)s->n_slot;
     char *memory = NULL;
     FE_RESERVE(memory, sizeof *s + nodes + conn + elem + places, "patches");
     patch_cut *copy = (patch_cut *)memory;
@@ -209,11 +225,10 @@ static fe_status cut(patch_draft *k, int first, int n, patch_cut ***end)
         uint16_t list[PATCH_MOST_NODES + 1];
         if (patch_gathers(k->plan)) {
             sort_by_steps(k, &r.cut);
-            patch_find_places(k->kind, patch_banks(k->scalar), r.cut.n_node, r.cut.n_slot,
-                              (const uint16_t(*)[8])r.conn, r.place);
+            patch_find_places(k->kind, patch_banks(k->scalar), r.cut.n_node, r.cut.n_slot, r.conn, r.place);
         }
         r.cut.n_corner = patch_start_lists(k, &r.cut, list);
-        return keep(&r, end);
+        return keep(k, &r, end);
     }
     const int half = (n + 1) / 2;
     FE_TRY(halve(k, first, n, half));

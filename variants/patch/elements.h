@@ -4,6 +4,7 @@
 
 #include "common/physics/plane.h"
 #include "variants/patch/fan_forces.h"
+#include "variants/patch/quadratic_forces.h"
 
 /* Forces on corners 4k … 4k + 3 of the Hex8 of a slot in y[0 … 3]: two neighbouring threads compute the
  * points of plane k = 0 and 1. */
@@ -34,6 +35,10 @@ FE_BODY void patch_elements_forces(int kind, int op, const fe_view *m, const pat
 {
     const patch_form form = patch_form_of(kind);
     const int team = patch_team(kind), held = form.nodes / team;
+    if (fe_is_quadratic(kind)) {
+        patch_quadratic_forces(kind, op, m, plan, p);
+        return;
+    }
     FE_UNROLL_FOR (int t = threadIdx.x, r = 0; r < form.slots * team; r += PATCH_BLOCK_SIZE) {
         const int slot = (t + r) / team, k = (t + r) % team;
         if (team == 1 && slot >= p->head->n_slot) break;
@@ -43,7 +48,7 @@ FE_BODY void patch_elements_forces(int kind, int op, const fe_view *m, const pat
         }
         fe_index node[8];
         fe_real x[8][3], u[8][3], y[8][3];
-        patch_slot_nodes(p->rest + plan->conn, slot, node);
+        patch_slot_nodes(kind, p->rest + plan->conn, slot, node);
         FE_UNROLL_FOR (int b = 0; b < form.nodes; b++) {
             fe_read3((const fe_scalar *)(p->rest + plan->x), node[b], x[b]);
             patch_read_value(p, node[b], u[b]);
@@ -69,10 +74,14 @@ FE_BODY void patch_elements_blocks(int kind, int half, const fe_view *m, const p
                                    const patch_here *p)
 {
     const patch_form form = patch_form_of(kind);
+    if (fe_is_quadratic(kind)) {
+        patch_quadratic_blocks(kind, half, m, plan, p);
+        return;
+    }
     for (int slot = threadIdx.x; slot < form.slots; slot += PATCH_BLOCK_SIZE) {
         fe_index node[8];
         fe_real x[8][3], sum[8][3], corner[8][3], d[8][3];
-        patch_slot_nodes(p->rest + plan->conn, slot, node);
+        patch_slot_nodes(kind, p->rest + plan->conn, slot, node);
         FE_UNROLL_FOR (int b = 0; b < form.nodes; b++) {
             fe_read3((const fe_scalar *)(p->rest + plan->x), node[b], x[b]);
             FE_UNROLL_FOR (int c = 0; c < 3; c++) sum[b][c] = 0.0f;

@@ -16,7 +16,7 @@ FE_BODY void patch_fan_strains(int kind, const patch_plan *plan, const patch_her
     const int row = patch_form_of(kind).row;
     fe_index node[8];
     fe_real x[8][3], u[8][3];
-    patch_slot_nodes(p->rest + plan->conn, slot, node);
+    patch_slot_nodes(kind, p->rest + plan->conn, slot, node);
     FE_UNROLL_FOR (int b = 0; b < 3; b++) {
         fe_read3((const fe_scalar *)(p->rest + plan->x), node[patch_corner(kind, 0, b)], x[b]);
         patch_read_value(p, node[patch_corner(kind, 0, b)], u[b]);
@@ -86,7 +86,7 @@ FE_BODY void patch_fan_forces(int kind, int op, const fe_view *m, const patch_pl
 {
     fe_index node[8];
     fe_real x[8][3], u[8][3], y[4][3], f[8][3];
-    patch_slot_nodes(p->rest + plan->conn, slot, node);
+    patch_slot_nodes(kind, p->rest + plan->conn, slot, node);
     FE_UNROLL_FOR (int b = 0; b < 3; b++) {
         fe_read3((const fe_scalar *)(p->rest + plan->x), node[patch_corner(kind, 0, b)], x[b]);
         patch_read_value(p, node[patch_corner(kind, 0, b)], u[b]);

@@ -1,5 +1,4 @@
 /* patch on the host: one patch per thread at a time, with its nodes and sums in the thread's own cache. */
-#define FE_LINEAR_KINDS
 #define FE_UNROLL_ROWS
 #include "common/problem/loops.h"
 #include "variants/patch/assembly.h"
@@ -16,10 +15,10 @@ typedef struct patch_nodes {
 } patch_nodes;
 
 /* Nodes of the slots from s on, one per lane: the starts of their rows of `row` numbers. */
-FE_BODY void slots_at(int kind, const uint16_t *conn, int s, int row, fe_index at[8])
+FE_BODY void slots_at(int kind, const uint16_t *conn, int s, int row, fe_index at[])
 {
     const patch_form form = patch_form_of(kind);
-    conn += s * PATCH_WIDTH;
+    conn += s * form.width;
     FE_UNROLL_FOR (int b = 0; b < form.nodes; b++)
         for (int l = 0; l < FE_LANES; l++) at[b].lane[l] = row * conn[b * FE_LANES + l];
 }
@@ -88,12 +87,12 @@ static void add_partial_sums(const patch_plan *plan, int width, int threads, fe_
         }
 }
 
-/* Adds the forces on the Hex8 of the slots from s on; slots from n_slot on add to a row of their own. */
+/* Adds the forces on the elements of the slots from s on; slots from n_slot on add to a row of their own. */
 FE_BODY void slots_forces(int kind, int op, const fe_view *m, const int *elem, int n_slot, int s,
-                          fe_index at[8], patch_nodes *p)
+                          fe_index at[], patch_nodes *p)
 {
     fe_mask here;
-    fe_real x[8][3], u[8][3], y[8][3];
+    fe_real x[FE_MOST_CORNERS][3], u[FE_MOST_CORNERS][3], y[FE_MOST_CORNERS][3];
     FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) {
         fe_read_rows(p->x, 1, at[b], x[b]);
         fe_read_rows(p->u, 1, at[b], u[b]);
@@ -107,7 +106,7 @@ FE_BODY void slots_forces(int kind, int op, const fe_view *m, const int *elem, i
 
 /* Adds the forces on the fans of the slots from s on. Their elements follow each other around the edge of
  * corners 0 and 1. After each element the force on one node is complete. */
-FE_BODY void fans_forces(int kind, int op, const fe_view *m, const int *elem, int s, const fe_index at[8],
+FE_BODY void fans_forces(int kind, int op, const fe_view *m, const int *elem, int s, const fe_index at[],
                          patch_nodes *p)
 {
     const fe_real none = fe_splat(0.0f);
@@ -206,7 +205,7 @@ FE_BODY void patch_forces(int kind, int op, const fe_view *m, const patch_work *
         fe_store_four(p.y + ROW * i, (fe_four){0});
     }
     for (int s = 0; s < head->n_slot; s += FE_LANES) {
-        fe_index at[8];
+        fe_index at[FE_MOST_CORNERS];
         if (next) {
             prefetch_slots(kind, op, m, plan, next, s);
             if (2 * (s + FE_LANES) > head->n_slot)
@@ -231,12 +230,12 @@ FE_BODY void patch_diagonal(int kind, const fe_view *m, const patch_work *work, 
     fe_scalar sum[9 * ROWS];
     for (int i = 0; i < 9 * head->n_node; i++) sum[i] = 0.0f;
     for (int s = 0; s < head->n_slot; s += FE_LANES) {
-        fe_index slot[8];
+        fe_index slot[FE_MOST_CORNERS];
         slots_at(kind, conn, s, 1, slot);
         for (int i = 0; i < patch_form_of(kind).together; i++) {
-            fe_index at[8];
+            fe_index at[FE_MOST_CORNERS];
             fe_mask here;
-            fe_real x[8][3], block[6], rows[3][3];
+            fe_real x[FE_MOST_CORNERS][3], block[6], rows[3][3];
             FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++) at[b] = slot[patch_corner(kind, i, b)];
             FE_UNROLL_FOR (int b = 0; b < fe_corners(kind); b++)
                 fe_read_rows((const fe_scalar *)(record + plan->x), ROW, at[b], x[b]);

@@ -18,7 +18,7 @@ static void write_lists(const patch_draft *k, const patch_cut *s, uint16_t *firs
     for (int i = 0; i < s->n_slot; i++)
         for (int a = 0; a < k->form.nodes; a++)
             if (patch_has_node(k, s, i, a))
-                corner[next[s->conn[i][a]]++] = (uint16_t)(3 * a * k->form.row + i);
+                corner[next[s->conn[k->form.width * i + a]]++] = (uint16_t)(3 * a * k->form.row + i);
     patch_spread_corners(k->kind, patch_banks(k->scalar), s->n_node, first, corner);
 }
 
@@ -101,8 +101,9 @@ static void write_record(const patch_draft *k, const patch_cut *s, char *record)
         for (int j = 0; j < form.together; j++)
             slot[patch_in_group(plan->group, form.together, i, j)] =
                 behind || s->elem[from][j] < 0 ? -1 : elem[s->elem[from][j]];
-        for (int a = 0; a < PATCH_WIDTH; a++)
-            conn[patch_in_group(plan->group, PATCH_WIDTH, i, a)] = (uint16_t)row_of(k, s, s->conn[from][a]);
+        for (int a = 0; a < form.width; a++)
+            conn[patch_in_group(plan->group, form.width, i, a)] =
+                (uint16_t)row_of(k, s, s->conn[form.width * from + a]);
     }
     if (ascends(plan, &form))
         for (int i = 0; i < s->n_slot; i++) /* the elements of a patch are in ascending order */
@@ -135,7 +136,7 @@ void patch_lay_out(patch_plan *plan, int kind, size_t scalar)
     plan->elem = place(plan, &at, slots * together * sizeof(int));
     if (ascends(plan, &form)) plan->ascending = place(plan, &at, (size_t)form.elements * sizeof(uint16_t));
     plan->x = place(plan, &at, (size_t)plan->x_row * n * scalar);
-    plan->conn = place(plan, &at, slots * PATCH_WIDTH * sizeof(uint16_t));
+    plan->conn = place(plan, &at, slots * (size_t)form.width * sizeof(uint16_t));
     if (patch_gathers(plan)) plan->first = place(plan, &at, (n + 1) * sizeof(uint16_t));
     if (patch_gathers(plan)) plan->corner = place(plan, &at, corners * sizeof(uint16_t));
     plan->stride = at;

@@ -16,7 +16,7 @@ typedef struct patch_cut {
     int *node;                  /* [n_node] */
     uint16_t *place;            /* [n_node] row of a node's coordinates and value */
     int16_t (*elem)[PATCH_FAN]; /* [n_slot] elements of the patch; -1: none */
-    uint16_t (*conn)[8];        /* [n_slot] nodes of the patch */
+    uint16_t *conn;             /* [n_slot][form.width] nodes of the patch */
 } patch_cut;
 
 typedef struct patch_draft {

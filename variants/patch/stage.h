@@ -8,7 +8,9 @@
 
 #include <cuda_pipeline.h>
 
+/* Threads of a block; of Tet10 fewer, so that their rounds over a patch are full. */
 enum { PATCH_BLOCK_SIZE = 128 };
+#define PATCH_THREADS(kind) ((kind) == FE_TET10 ? 96 : PATCH_BLOCK_SIZE)
 
 typedef struct patch_memory {
     fe_scalar *force;
@@ -31,7 +33,7 @@ FE_BODY patch_memory patch_memory_open(int kind, const patch_plan *plan)
 FE_BODY void patch_clear_padding(int kind, const patch_memory *s)
 {
     const patch_form form = patch_form_of(kind);
-    for (int i = threadIdx.x; i < 3 * form.nodes; i += PATCH_BLOCK_SIZE)
+    for (int i = threadIdx.x; i < 3 * form.nodes; i += PATCH_THREADS(kind))
         s->force[i * form.row + form.slots] = 0.0f;
 }
 
@@ -289,14 +291,22 @@ FE_BODY void patch_point_stress(int kind, int op, fe_scalar weight, const fe_vie
 }
 
 /* Nodes of a slot in the patch. */
-FE_BODY void patch_slot_nodes(const char *conn, int slot, fe_index node[8])
+FE_BODY void patch_slot_nodes(int kind, const char *conn, int slot, fe_index node[])
 {
-    const int fours = PATCH_WIDTH / 4;
+    const int fours = patch_form_of(kind).width / 4;
     FE_UNROLL_FOR (int i = 0; i < fours; i++) {
         const uint2 four = ((const uint2 *)conn)[fours * slot + i];
         node[4 * i] = four.x & 0xffff, node[4 * i + 1] = four.x >> 16;
         node[4 * i + 2] = four.y & 0xffff, node[4 * i + 3] = four.y >> 16;
     }
+}
+
+/* Coordinates and value at a node of the patch. */
+FE_BODY void patch_read_node(const patch_plan *plan, const patch_here *p, int node, fe_real x[3],
+                             fe_real u[3])
+{
+    fe_read3((const fe_scalar *)(p->rest + plan->x), node, x);
+    patch_read_value(p, node, u);
 }
 
 /* Component by component: the force of a slot's elements on its node number `node`. */

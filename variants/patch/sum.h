@@ -39,7 +39,7 @@ FE_BODY void patch_sum(int kind, int op, int half, const patch_plan *plan, const
     const uint16_t *first = (const uint16_t *)(p->rest + plan->first),
                    *corner = (const uint16_t *)(p->rest + plan->corner);
     const int width = op == PATCH_DIAGONAL ? 9 : 3;
-    for (int t = threadIdx.x; t < lanes * p->head->n_node; t += PATCH_BLOCK_SIZE) {
+    for (int t = threadIdx.x; t < lanes * p->head->n_node; t += PATCH_THREADS(kind)) {
         const int i = t / lanes, from = t % lanes, end = first[i + 1];
         fe_scalar sum[3] = {0.0f, 0.0f, 0.0f};
         uint2 next = *(const uint2 *)(corner + first[i]);
