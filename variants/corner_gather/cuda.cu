@@ -83,9 +83,8 @@ FE_BODY void store_sorted(int kind, const corner_gather *w, int first, int last,
         if (!fe_is_quadratic(KIND) && e < last)                                                              \
             corner_gather_forces(KIND, OP, &m, &w, e, last, displacement, NULL);                             \
     }
-/* Blocks that a multiprocessor should hold: elastic products of Hex8 were measured with 128 registers, and
- * Hex27 would take 148 to 168. */
-#define RESIDENT(KIND, OP) ((KIND == FE_HEX8 && OP == FE_JACVEC_ELASTIC) || KIND == FE_HEX27 ? 4 : 1)
+/* Blocks that a multiprocessor should hold: elastic products of Hex8 were measured with 128 registers. */
+#define RESIDENT(KIND, OP) (KIND == FE_HEX8 && OP == FE_JACVEC_ELASTIC ? 4 : 1)
 #define SORTED(KIND, name, OP, operation)                                                                    \
     __global__ void __launch_bounds__(BLOCK_SIZE, RESIDENT(KIND, OP))                                        \
         corner_gather_sorted_##operation##_##name(fe_view m, corner_gather w, int first, int last,           \
