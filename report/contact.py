@@ -53,7 +53,8 @@ def costs(model: Model, card: Card) -> dict[Place, list[Cost]]:
     at: dict[Place, list[Point]] = {}
     for p in model.kernels:
         operation = p.operation.partition("_contact")[0]
-        if p.card == card and p.plain and p.mesh.cube and p.strategy not in CHOOSES and operation in OPERATIONS:
+        if p.card == card and p.plain and p.mesh.cube and p.element in ELEMENTS and p.strategy not in CHOOSES and \
+                operation in OPERATIONS:
             at.setdefault((p.n_dof, p.element, operation), []).append(p)
     found = {}
     for place in sorted(at, key=lambda place: (-place[0], ELEMENTS.index(place[1]), OPERATIONS.index(place[2]))):

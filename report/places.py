@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from report.model import Model, Point, Run, Time, counted
 from report.selection import by_run, speaking
-from report.words import BLOCKS, CHOOSES, MAIN, MATRIX, NOT_A_STRATEGY, OPERATION, in_order
+from report.words import BLOCKS, CHOOSES, ELEMENTS, MAIN, MATRIX, NOT_A_STRATEGY, OPERATION, in_order
 
 LEAST_DOF = 50_000  # below, caches hold what the ceilings count as moved
 NEAR = 1.5  # degrees of freedom of two meshes may differ by this factor where meshes are compared
@@ -18,7 +18,7 @@ def by_place(points: Iterable[Point]) -> dict[Place, list[Point]]:
     """Points of the usual setting, of all runs."""
     at: dict[Place, list[Point]] = {}
     for p in points:
-        if p.plain and p.element in ("hex8", "tet4") and p.operation in OPERATION:
+        if p.plain and p.element in ELEMENTS and p.operation in OPERATION:
             at.setdefault((p.card, p.element, p.operation, p.mesh.label, p.n_dof), []).append(p)
     return at
 

@@ -15,7 +15,8 @@ from report.places import LEAST_DOF, Winner, find, one, ranked, winners
 from report.rows import LEAST_PROCESSES
 from report.selection import by_run, by_strategy
 from report.text import count, digits
-from report.words import BLOCKS, CHOOSES, ELEMENT, MAIN, MATRIX, NOT_A_STRATEGY, OPERATION, PRODUCTS, STRATEGY, in_order
+from report.words import (BLOCKS, CHOOSES, ELEMENT, ELEMENTS, MAIN, MATRIX, NOT_A_STRATEGY, OPERATION, PRODUCTS, STRATEGY,
+                          in_order)
 
 FORMS = {"patch", "patch_ordered"}  # of one strategy
 APART = 1.6  # flop per byte of two columns whose words fit below them
@@ -105,7 +106,7 @@ def winners_map(model: Model, card: Card) -> Figure | None:
     if len(won) < 4:
         return None
     columns = sorted({key[2:] for key in won}, key=lambda c: (c[0] != "box", c[0], c[1]))
-    lines = [(e, o) for e in ("hex8", "tet4") for o in ("jacvec", "jacvec_elastic", "jacvec_full", "residual", "diagonal")
+    lines = [(e, o) for e in ELEMENTS for o in ("jacvec", "jacvec_elastic", "jacvec_full", "residual", "diagonal")
              if any(key[:2] == (e, o) for key in won)]
     cell, row, left = 1.13, 0.78, 2.25
     width = NARROW if left + cell * len(columns) <= NARROW else WIDE

@@ -35,6 +35,7 @@ STRATEGY = Words({
 })
 ELEMENT = {"hex8": "Hex8", "tet4": "Tet4", "tet4_p4": "Tet4, four points", "hex8_naive": "Hex8, direct gradients",
            "tet10": "Tet10", "hex27": "Hex27"}
+ELEMENTS = ("hex8", "tet4", "hex27", "tet10")  # in the order of tables and figures that show all
 OPERATION = {
     "jacvec": "tangent product",
     "jacvec_elastic": "elastic product",

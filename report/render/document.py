@@ -21,7 +21,7 @@ from report.render.tables import (GIGA, Cell, Table, answers, answers_table, bre
                                   solve_choice_table, solves_table, strategies_table)
 from report.text import count, digits
 from report.wholes import is_usual, solves_of
-from report.words import ELEMENT, MAIN, PRODUCTS, STRATEGY
+from report.words import ELEMENT, ELEMENTS, MAIN, PRODUCTS, STRATEGY
 
 CLAIM_KEYS = ("name", "headline", "expected", "asks", "sentence", "verdict", "where", "decided_by")
 
@@ -213,7 +213,7 @@ def macros(model: Model) -> dict[str, str]:
         found.update({name: interval(t), f"{name}/value": digits(t.value), f"{name}/low": digits(t.low),
                       f"{name}/high": digits(t.high), f"{name}/processes": str(t.processes)})
 
-    for card, element, irregular in itertools.product(model.cards, ("hex8", "tet4"), (False, True)):
+    for card, element, irregular in itertools.product(model.cards, ELEMENTS, (False, True)):
         some = fullest(model, card, element, irregular)
         if not some:
             continue
@@ -254,7 +254,7 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
         return [s for name in names for s in by_name.get(name, [])]
 
     cards = [c.words for c in model.cards if c.backend == "cuda"]
-    tables = [t for card in model.cards for e in ("hex8", "tet4") if (t := strategies_table(model, card, e))]
+    tables = [t for card in model.cards for e in ELEMENTS if (t := strategies_table(model, card, e))]
     timed = {p.run for p in model.points}
     days = sorted(run.day for run in timed)
     about = (
