@@ -68,6 +68,17 @@ void tag_nodes(fe_mesh *mesh, int64_t first, int64_t stride)
     for (int n = 0; n < mesh->n_node; n++) mesh->node_tag[n] = first + stride * n;
 }
 
+void require_permutation(const int *order, int n)
+{
+    char *seen = calloc((size_t)n, 1);
+    assert_non_null(seen);
+    for (int i = 0; i < n; ++i) {
+        assert_in_range(order[i], 0, n - 1);
+        assert_int_equal(seen[order[i]]++, 0);
+    }
+    free(seen);
+}
+
 /* --- folders and files ------------------------------------------------------------------------------- */
 
 char test_folder[FOLDER_LENGTH];

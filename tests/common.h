@@ -43,6 +43,8 @@ double uniform(void);
 fe_mesh make_box(int kind, const int *cells, const double *length, double distort, uint64_t seed);
 /* Gives the nodes the tags first, first + stride, ... */
 void tag_nodes(fe_mesh *mesh, int64_t first, int64_t stride);
+/* Each number below n stands in order [n] once. */
+void require_permutation(const int *order, int n);
 
 enum { FOLDER_LENGTH = 256 };
 /* Makes a new folder in TMPDIR (default: /tmp) and gives its path without links; removes one with all that is

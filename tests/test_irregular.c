@@ -169,18 +169,6 @@ static void refined_meshes_fit_together(void **state)
     fe_mesh_close(&mesh);
 }
 
-/* Every node and element once. */
-static void require_permutation(const int *order, int n)
-{
-    char *seen = calloc((size_t)n, 1);
-    assert_non_null(seen);
-    for (int i = 0; i < n; ++i) {
-        assert_in_range(order[i], 0, n - 1);
-        assert_int_equal(seen[order[i]]++, 0);
-    }
-    free(seen);
-}
-
 static double cost_of(const fe_mesh *mesh, const fe_arrangement *a)
 {
     double cost;

@@ -332,17 +332,6 @@ static void irregular_meshes_have_the_nodes_of_refined_ones(void **state)
         }
 }
 
-static void require_permutation(const int *order, int n)
-{
-    char *seen = calloc((size_t)n, 1);
-    assert_non_null(seen);
-    for (int i = 0; i < n; ++i) {
-        assert_in_range(order[i], 0, n - 1);
-        assert_int_equal(seen[order[i]]++, 0);
-    }
-    free(seen);
-}
-
 /* Orders that suit strategies, of a box and of an irregular mesh whose own order is bad. */
 static void quadratic_meshes_are_arranged(void **state)
 {
