@@ -8,6 +8,10 @@
 
 #include "common/physics/real.h"
 
+#if !FE_HAVE_QUADRATIC /* so that a build without optimisation compiles no body that it does not need */
+#define fe_is_quadratic(kind) 0
+#endif
+
 /* n, for loops over what a Hex27 has. A device's compiler does not know the number then, so it does not
  * unroll them. */
 FE_BODY int fe_rolled(int kind, int n)
