@@ -24,7 +24,7 @@ void bench_box_shape(const bench_box *box, int cells[3], int64_t *n_dof)
 /* The first of n nodes of an axis that rank r of g owns: node i belongs to rank i g / n. */
 static int first_owned(int64_t r, int64_t g, int64_t n) { return (int)((r * n + g - 1) / g); }
 
-/* Its middle nodes come behind the others, so that its own order is none to measure. */
+/* Its middle nodes are numbered behind the vertices. `auto` stands for the lexicographic order instead. */
 static fe_status quadratic_box(const bench_box *b, const fe_box *box, fe_mesh *mesh, fe_partition *p)
 {
     if (p->n_rank > 1)

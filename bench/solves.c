@@ -16,9 +16,8 @@
 
 enum { MOST_REPETITIONS = WHOLE_MOST_REPETITIONS, MOST_STEPS = 999 };
 
-/* Strategies whose answers are references: two that are fast and share no code, and one for builds that lack
- * the first. */
-static const char *const referees[] = {"corner_gather", "element_atomic", "element_color"};
+/* Strategies whose answers are references: two that are fast and share no code. */
+static const char *const referees[] = {"corner_gather", "element_atomic"};
 enum { N_REFEREE = sizeof referees / sizeof *referees };
 
 /* Displacements of all nodes after each step. */

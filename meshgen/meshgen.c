@@ -292,6 +292,16 @@ static fe_status write_and_close(const box_options *o, fe_mesh *mesh)
     return status;
 }
 
+/* The same in the order that was asked for, after what made or changed the mesh; the mesh is closed in any
+ * case. */
+static fe_status order_and_write(fe_status status, const box_options *o, fe_mesh *mesh)
+{
+    if (status == FE_OK) status = fe_mesh_reorder(mesh, o->order, o->box.seed);
+    if (status == FE_OK) return write_and_close(o, mesh);
+    fe_mesh_close(mesh);
+    return status;
+}
+
 static fe_status make_box(int n, char **argument)
 {
     box_options o = {.box = {.kind = FE_HEX8, .length = {1, 1, 1}}, .order = FE_ORDER_LEXICOGRAPHIC};
@@ -309,10 +319,7 @@ static fe_status make_irregular(int n, char **argument)
     FE_TRY(read_box_options(n, argument, &o));
     FE_TRY(check_options("irregular", &o));
     FE_TRY(fe_mesh_irregular(o.box.kind, o.nodes, o.box.seed, &mesh));
-    const fe_status status = fe_mesh_reorder(&mesh, o.order, o.box.seed);
-    if (status == FE_OK) return write_and_close(&o, &mesh);
-    fe_mesh_close(&mesh);
-    return status;
+    return order_and_write(FE_OK, &o, &mesh);
 }
 
 static fe_status make_finer(int n, char **argument)
@@ -325,10 +332,7 @@ static fe_status make_finer(int n, char **argument)
     fe_status status = FE_OK;
     for (int level = 0; level < (o.levels ? o.levels : 1) && status == FE_OK; ++level)
         status = fe_mesh_refine(&mesh, 0);
-    if (status == FE_OK) status = fe_mesh_reorder(&mesh, o.order, o.box.seed);
-    if (status == FE_OK) return write_and_close(&o, &mesh);
-    fe_mesh_close(&mesh);
-    return status;
+    return order_and_write(status, &o, &mesh);
 }
 
 static fe_status make_quadratic(int n, char **argument)
@@ -340,10 +344,7 @@ static fe_status make_quadratic(int n, char **argument)
     FE_TRY(fe_mesh_read(o.file, 1, &mesh));
     fe_status status = fe_mesh_elevate(&mesh);
     if (status == FE_OK) status = fe_mesh_check(&mesh);
-    if (status == FE_OK) status = fe_mesh_reorder(&mesh, o.order, o.box.seed);
-    if (status == FE_OK) return write_and_close(&o, &mesh);
-    fe_mesh_close(&mesh);
-    return status;
+    return order_and_write(status, &o, &mesh);
 }
 
 static fe_status make_turned(int n, char **argument)

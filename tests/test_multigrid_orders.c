@@ -346,7 +346,6 @@ static void ranks(void **state)
     const char *backend = backend_of(state);
     for (int k = 0; k < 8; k++) {
         const scene s = {.backend = backend, .variant = variants[k / 2]};
-        if (!fe_variant_find(s.variant)->host->quadratic) continue;
         fe_mesh mesh = cube_of(kinds[k % 2], 6);
         run all[2] = {{&mesh, &s}, {&mesh, &s}};
         if (!strcmp(backend, "cuda") && fe_cuda_devices() < 2) skip();
