@@ -208,12 +208,16 @@ info:
 	$(if $(COMMIT_NOTE),@printf '%-18s %s\n' commit $(call quoted,unknown to results: $(COMMIT_NOTE)))
 	@echo 'why something is missing: $(BUILD)/detect/*.log'
 
-# Flags in force: objects depend on this file, which changes only when they do. Libraries are not
+# Flags in force, a file for each compiler: objects depend on theirs, which changes only when they do. Libraries are not
 # among them: files that use one include have/*.h.
-FLAGS_FILE := $(BUILD)/flags
-FLAGS := $(CC) $(C_FLAGS) | $(CXX) $(CXX_FLAGS) | $(NVCC) $(NVCC_FLAGS) | $(NVCC_CCBIN) | $(CUDA_FLAGS)
-$(FLAGS_FILE): $(call holds,$(FLAGS_FILE),$(FLAGS))
-	$(call write,$(FLAGS))
+FLAGS_c := $(CC) $(C_FLAGS)
+FLAGS_cc := $(CXX) $(CXX_FLAGS)
+FLAGS_cu := $(NVCC) $(NVCC_FLAGS) | $(NVCC_CCBIN) | $(CUDA_FLAGS)
+define flags_rule
+$(BUILD)/flags-$(1): $(call holds,$(BUILD)/flags-$(1),$(FLAGS_$(1)))
+	$$(call write,$$(FLAGS_$(1)))
+endef
+$(foreach language,c cc cu,$(eval $(call flags_rule,$(language))))
 $(BUILD)/commit: $(call holds,$(BUILD)/commit,$(COMMIT))
 	$(call write,$(COMMIT))
 	@$(if $(COMMIT_NOTE),echo $(call quoted,warning: results of this build do not know their commit: $(COMMIT_NOTE)) >&2)
@@ -222,25 +226,25 @@ $(BUILD)/commit: $(call holds,$(BUILD)/commit,$(COMMIT))
 V ?=
 said = $(if $(V),,@printf '%-5s %s\n' '$(1)' '$(subst $(BUILD)/obj/,,$(2))';)
 C_COMPILER = $(CC)
-$(BUILD)/obj/%.c.o: %.c $(FLAGS_FILE)
+$(BUILD)/obj/%.c.o: %.c $(BUILD)/flags-c
 	@mkdir -p $(@D)
 	$(call said,CC,$<)$(C_COMPILER) $(C_FLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
-$(BUILD)/obj/%.cu.o: %.cu $(FLAGS_FILE)
+$(BUILD)/obj/%.cu.o: %.cu $(BUILD)/flags-cu
 	@mkdir -p $(@D)
 	$(call said,NVCC,$<)$(NVCC) $(NVCC_FLAGS) -I. -I$(BUILD) $(LIBRARY_INCLUDES) -MMD -MP -c $< -o $@
 # Files in floats need a third of the time with -O2, and are as fast.
 ROUNDED_OPT := $(if $(filter -O3,$(OPT)),-O2)
 define precise_rules
-$(BUILD)/obj/%.c.$(1).o: %.c $(FLAGS_FILE)
+$(BUILD)/obj/%.c.$(1).o: %.c $(BUILD)/flags-c
 	@mkdir -p $$(@D)
 	$$(call said,CC,$$< $(1))$$(C_COMPILER) $$(C_FLAGS) $(ROUNDED_OPT) -DFE_PRECISION=$(2) $$(INCLUDES) -MMD -MP -c $$< -o $$@
-$(BUILD)/obj/%.cu.$(1).o: %.cu $(FLAGS_FILE)
+$(BUILD)/obj/%.cu.$(1).o: %.cu $(BUILD)/flags-cu
 	@mkdir -p $$(@D)
 	$$(call said,NVCC,$$< $(1))$$(NVCC) $$(NVCC_FLAGS) -DFE_PRECISION=$(2) -I. -I$(BUILD) $$(LIBRARY_INCLUDES) -MMD -MP -c $$< -o $$@
 endef
 $(eval $(call precise_rules,mixed,FE_MIXED))
 $(eval $(call precise_rules,single,FE_SINGLE))
-$(BUILD)/obj/%.cc.o: %.cc $(FLAGS_FILE)
+$(BUILD)/obj/%.cc.o: %.cc $(BUILD)/flags-cc
 	@mkdir -p $(@D)
 	$(call said,CXX,$<)$(CXX) $(CXX_FLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
 $(BUILD)/obj/common/ranks/comm_mpi.c.o $(BUILD)/obj/common/report/version.c.o: C_COMPILER = $(WITH_MPI)
@@ -294,18 +298,18 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROG
 	    $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/tests/test_fuzz: $(FUZZ_OBJECTS)
 $(BUILD)/tests/test_report: $(call object,bench/energy.c bench/nvml.c bench/conditions.c bench/cold.c) | $(BUILD)/tests/nvml.so $(BUILD)/tests/nvml-old.so
-$(BUILD)/tests/nvml.so $(BUILD)/tests/nvml-old.so: tests/faults/nvml.c $(FLAGS_FILE)
+$(BUILD)/tests/nvml.so $(BUILD)/tests/nvml-old.so: tests/faults/nvml.c $(BUILD)/flags-c
 	@mkdir -p $(@D)
 	$(call said,CC,$<)$(CC) -O1 -shared -fPIC $(WARN) $(if $(findstring old,$@),-DOLD) -o $@ $<
 # Programs of make fuzz, built with libFuzzer where clang has it.
-$(BUILD)/obj/tests/fuzz/main-%.o: tests/fuzz/main.c $(FLAGS_FILE)
+$(BUILD)/obj/tests/fuzz/main-%.o: tests/fuzz/main.c $(BUILD)/flags-c
 	@mkdir -p $(@D)
 	$(call said,CC,$@)$(CC) $(C_FLAGS) $(INCLUDES) -DFUZZ_TARGET=fuzz_$* -c $< -o $@
 $(BUILD)/fuzz-%: $(BUILD)/obj/tests/fuzz/main-%.o $(FUZZ_OBJECTS) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -fsanitize=fuzzer -o $@ $^ $(PROGRAM_LIBS) $(LIBS)
 # Loaded before all libraries it makes calls fail; ThreadSanitizer has to be the first itself.
 INJECT := $(if $(findstring thread,$(SANITIZE)),,$(BUILD)/tests/inject.so)
-$(BUILD)/tests/inject.so: tests/faults/inject.c $(FLAGS_FILE)
+$(BUILD)/tests/inject.so: tests/faults/inject.c $(BUILD)/flags-c
 	@mkdir -p $(@D)
 	$(call said,CC,$<)$(CC) -O1 -shared -fPIC $(WARN) $(DEFINES) -o $@ $< -ldl
 # Programs whose answers become wrong while they are timed
@@ -424,7 +428,7 @@ faults: tests
 HOST_ALONE = $(if $(or $(CUDA),$(wildcard $(BUILD)/kernels /dev/nvidia[0-9]* /dev/dxg /dev/nvhost-gpu)),,yes)
 BENCH_FOLDER = $(BUILD)$(if $(HOST_ALONE),/host)
 # ELEMENTS says here what is timed: what is built stays as it is, unless it lacks one of these.
-BENCH_FLAGS = $(wildcard $(BENCH_FOLDER)/flags)
+BENCH_FLAGS = $(wildcard $(BENCH_FOLDER)/flags-c)
 AS_BUILT = $(if $(BENCH_FLAGS),$(shell grep -q FE_HAVE_QUADRATIC=0 '$(BENCH_FLAGS)' || echo yes),$(QUADRATIC))
 BENCH_MAKE = $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" BUILD='$(BENCH_FOLDER)' \
     QUADRATIC='$(if $(filter tet10 hex27,$(ELEMENTS)),yes,$(AS_BUILT))' $(if $(HOST_ALONE),CUDA=no)

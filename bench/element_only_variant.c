@@ -1,4 +1,5 @@
 #include "bench/workload.h"
+#include "variants/tables.h"
 
 FE_DECLARE_TABLES(bench_element_only);
 

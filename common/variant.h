@@ -7,7 +7,6 @@
 #define FE_VARIANT_H
 
 #include "common/physics/view.h"
-#include "have/cuda.h"
 
 struct fe_device;
 /* The same coordinates and tangent in floats, on the device, for tables of mixed and single precision. NULL
@@ -117,21 +116,6 @@ typedef struct fe_variant {
     extern const fe_assembly FE_PRECISE(name), name##_single;                                                \
     const fe_assembly FE_PRECISE(name) = {                                                                   \
         .precision = FE_PRECISION, .quadratic = FE_QUADRATIC, .single = &name##_single, __VA_ARGS__};
-#endif
-
-/* The tables of a strategy in its fe_variant, and their declarations before it. */
-#define FE_DECLARE_TABLES(name)                                                                              \
-    extern const fe_assembly name##_host, name##_host_mixed, name##_host_single, name##_cuda,                \
-        name##_cuda_mixed, name##_cuda_single
-#define FE_TABLES(name)                                                                                      \
-    .host = &name##_host, .host_mixed = &name##_host_mixed, .host_single = &name##_host_single,              \
-    .cuda = FE_CUDA_TABLE(name##_cuda), .cuda_mixed = FE_CUDA_TABLE(name##_cuda_mixed),                      \
-    .cuda_single = FE_CUDA_TABLE(name##_cuda_single)
-
-#if FE_HAVE_CUDA
-#define FE_CUDA_TABLE(table) &(table)
-#else
-#define FE_CUDA_TABLE(table) NULL
 #endif
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 #!/bin/sh
 # A missing library is reported and left out, and the rest builds and runs: each optional library is hidden in turn, in two
 # ways (its header is not found; its header does not compile), then all at once. Prints TAP, like the other tests.
-#   sh tests/detection.sh       from the root of the repository; FE_BUILD: a build to take compiled CUDA code from
+#   sh tests/detection.sh       from the root of the repository; FE_BUILD: a build to take compiled files from
 #
 # A library is hidden by tests/detection/hide.c, which stands before the C library's functions that open files; nothing of
 # the machine changes.
@@ -53,16 +53,8 @@ built() {
         esac
     done
 }
-copy_of() { # FOLDER NAME [AS]: its objects and what was found; AS: what the folder was called when built
-    rm -rf "${work:?}/$2"
-    mkdir "$work/$2"
-    for kept in "$1"/*; do
-        case ${kept##*/} in
-        obj | have | detect) cp -a "$kept" "$work/$2/" ;;
-        *) [ -d "$kept" ] || [ -x "$kept" ] || case $kept in *.a) ;; *) cp -a "$kept" "$work/$2/" ;; esac ;;
-        esac
-    done
-    find "$work/$2/obj" -name '*.d' -exec sed -i "s#\(^\| \)${3:-$1}/#\1$work/$2/#g" {} +
+copy_of() { # FOLDER NAME [AS]
+    sh tests/copy_build.sh "$1" "$work/$2" ${3:+"$3"} >"$work/log" 2>&1
 }
 says_missing() { # TITLE: make info's line
     grep -q "^$1 *missing: " "$work/log"
@@ -100,9 +92,12 @@ refuses() {
 }
 problem="tests/validation/problems/patch_elastic.json --threads 1"
 
-# --- the host, quickly compiled: quadratic elements take most of the time at -O0 --------------------------
-variables="OPT=-O0 CUDA=no"
-export ELEMENTS="tet4 hex8"
+# --- the host, from what this build has compiled for it ------------------------------------------------------
+variables=CUDA=no
+from=${FE_BUILD:-build}
+[ ! -d "$from" ] || from=$(cd "$from" && pwd)
+copy_of "$from" base "${FE_BUILD:-build}"
+find "$work/base" -name '*.cu.*' -delete
 if build "$work/base" info programs $variables && built "$work/base" "$programs"; then
     passes 'all but CUDA is there'
 else
@@ -166,7 +161,6 @@ check 'without BLAS make stops with a line' sh -c "[ $code -ne 0 ] && grep -q '^
 hide ''
 if [ "$(grep -c 'define FE_HAVE_CUDA 1' "${FE_BUILD:-build}/have/cuda.h" 2>/dev/null)" = 1 ]; then
     variables=
-    from=$(cd "${FE_BUILD:-build}" && pwd)
     library NCCL nccl.h "$programs" "$from"
     check 'without NCCL there is still CUDA' grep -q '^CUDA Toolkit *found: ' "$work/log"
     check 'without NCCL a version says so' sh -c "'$work/copy/solve' --version | grep -q '^NCCL: none'"

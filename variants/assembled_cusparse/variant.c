@@ -1,4 +1,4 @@
-#include "common/variant.h"
+#include "variants/tables.h"
 #include "have/cusparse.h"
 
 #if FE_HAVE_CUSPARSE

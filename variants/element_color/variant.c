@@ -1,4 +1,4 @@
-#include "common/variant.h"
+#include "variants/tables.h"
 
 FE_DECLARE_TABLES(element_color);
 
