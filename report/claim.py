@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import operator
 import pathlib
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from report import rows
 from report.cases import CASE_PARTS
@@ -165,21 +167,40 @@ def hardware(claim: Claim) -> str:
     return "a host" if n == 0 else "a GPU" if n == 1 else f"{n} GPUs"
 
 
+Test = Callable[[rows.Value], bool]
+COMPARED: dict[str, Callable[[float, float], bool]] = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
+def test_of(wanted: object) -> Test:
+    """Tests whether a cell is what a selection asks for."""
+    if isinstance(wanted, list):
+        tests = [test_of(one) for one in wanted]
+        return lambda value: any(test(value) for test in tests)
+    return _test_of_text(wanted) if isinstance(wanted, str) else lambda value: value == wanted
+
+
+@functools.cache
+def _test_of_text(wanted: str) -> Test:
+    if bound := re.fullmatch(r"([<>]=?)\s*([\d.e+-]+)", wanted):
+        is_so, limit = COMPARED[bound[1]], float(bound[2])
+        return lambda value: value is not None and is_so(float(value), limit)
+    if span := re.fullmatch(r"([\d.e+-]+) to ([\d.e+-]+)", wanted):
+        low, high = float(span[1]), float(span[2])
+        return lambda value: value is not None and low <= float(value) <= high
+    if wanted.startswith("!= "):
+        return lambda value: str(value) != wanted[3:]
+    return lambda value: value == wanted
+
+
 def matches(value: rows.Value, wanted: object) -> bool:
     """Whether a cell is what a selection asks for."""
-    if isinstance(wanted, list):
-        return any(matches(value, one) for one in wanted)
-    if isinstance(wanted, str):
-        if bound := re.fullmatch(r"([<>]=?)\s*([\d.e+-]+)", wanted):
-            if value is None:
-                return False
-            x, limit = float(value), float(bound[2])
-            return {"<": x < limit, "<=": x <= limit, ">": x > limit, ">=": x >= limit}[bound[1]]
-        if span := re.fullmatch(r"([\d.e+-]+) to ([\d.e+-]+)", wanted):
-            return value is not None and float(span[1]) <= float(value) <= float(span[2])
-        if wanted.startswith("!= "):
-            return str(value) != wanted[3:]
-    return value == wanted
+    return test_of(wanted)(value)
+
+
+def selected(found: Iterable[rows.Row], selection: Selection) -> Iterator[rows.Row]:
+    """Rows whose cells are what a selection asks for."""
+    tests = [(column, test_of(wanted)) for column, wanted in selection.items()]
+    return (row for row in found if all(test(row[column]) for column, test in tests))
 
 
 def chosen(names: Sequence[str]) -> list[Claim]:

@@ -28,7 +28,7 @@ def irregular_over_box(model: Model, card: Card) -> Figure | None:
                 continue
             boxes = [
                 b
-                for b in find(model.kernels, run=p.run, strategy=p.strategy, element=element, operation="jacvec")
+                for b in find(model.kernels_of(p.run), strategy=p.strategy, element=element, operation="jacvec")
                 if b.plain and b.mesh.words == "box" and b.card == card
             ]
             near = min(boxes, key=lambda b: abs(math.log(b.n_dof / p.n_dof)), default=None)
@@ -137,8 +137,8 @@ def over_host(model: Model, card: Card) -> Figure | None:
             by_run: dict[model_.Run, list[tuple[Point, Time]]] = {}
             for p in find(model.kernels, card=card, element=element, operation=operation):
                 if p.plain and p.mesh.cube and p.strategy not in CHOOSES:
-                    host = one((q for q in find(model.kernels, run=p.run, backend="host", strategy=p.strategy)
-                                if q.plain), element=element, operation=operation, case=p.case)
+                    host = one(model.kernels_of(p.run), backend="host", strategy=p.strategy, plain=True, element=element,
+                               operation=operation, case=p.case)
                     if host:
                         by_run.setdefault(p.run, []).append((p, model_.ratio(host, p)))
             pairs = max(by_run.values(), key=len, default=[])

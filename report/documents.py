@@ -193,8 +193,7 @@ def typed_numbers(root: pathlib.Path) -> list[str]:
     return faults
 
 
-def run(check: bool, root: pathlib.Path = model.ROOT) -> int:
-    decided = decide_all(read_claims())
+def run(decided: All, check: bool, root: pathlib.Path = model.ROOT) -> int:
     faults = failures(decided) + typed_numbers(root)
     for path, text in new_texts(root, decided).items():
         there = root / path
@@ -217,7 +216,7 @@ def main(words: list[str] | None = None) -> int:
         print(__doc__.strip(), file=sys.stdout if words in (["-h"], ["--help"]) else sys.stderr)
         return 0 if words in (["-h"], ["--help"]) else 2
     try:
-        return run(check=bool(words))
+        return run(decide_all(read_claims()), check=bool(words))
     except (rows.Fault, OSError) as fault:
         print(f"documents: {fault}", file=sys.stderr)
         return 2

@@ -194,11 +194,11 @@ class Point:
     rows: tuple[Row, ...]  # one for each process
     time: Time
 
-    @property
+    @functools.cached_property
     def row(self) -> Row:
         return self.rows[0]
 
-    @property
+    @functools.cached_property
     def medians(self) -> tuple[float, ...]:
         return tuple(float(row["median_s"]) for row in self.rows)
 
@@ -219,12 +219,12 @@ class Point:
         except KeyError:
             raise AttributeError(name) from None
 
-    @property
+    @functools.cached_property
     def card(self) -> Card:
         return Card(self.run.machine, self.row["backend"], self.row["device"],
                     0 if self.row["backend"] == "cuda" else self.row["threads"] * max(self.row["ranks"], 1))
 
-    @property
+    @functools.cached_property
     def mesh(self) -> Mesh:
         return mesh_of(self.row["case"])
 
@@ -248,7 +248,7 @@ class Point:
         low, high = (self.row[name] or told[0] for name in ("nj_low", "nj_high"))
         return Time(told[0], low, high, 1, 1)
 
-    @property
+    @functools.cached_property
     def plain(self) -> bool:
         """As the main figures have it: double precision, linear hardening, own order, all points plastic; in any condition
         and of any operand."""
@@ -280,6 +280,16 @@ class Model:
         """Short samples in turns, of random operands: rows of others are points of their own."""
         return [p for p in self.of("kernels.csv")
                 if all(p.row[name] == rows.USUAL[name] for name in ("condition", "operand"))]
+
+    @functools.cached_property
+    def _kernels_of(self) -> dict[Run, list[Point]]:
+        found: dict[Run, list[Point]] = {}
+        for p in self.kernels:
+            found.setdefault(p.run, []).append(p)
+        return found
+
+    def kernels_of(self, run: Run) -> list[Point]:
+        return self._kernels_of.get(run, [])
 
     @functools.cached_property
     def _sustained(self) -> dict[tuple, Point]:

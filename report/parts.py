@@ -143,7 +143,7 @@ def set_ups(_: str, up: str) -> list[str]:
         on = []
         for card in (card for card in model().cards if card.backend == "cuda"):
             patch = by_strategy(fullest(model(), card, element)).get("patch", {}).get("jacvec")
-            at = of_run(model().kernels, patch) if patch else {}
+            at = of_run(model(), patch) if patch else {}
             rival = fastest_without(at, "jacvec")
             n = break_even(at["patch"], at[rival], "jacvec") if rival and "patch" in at else None
             if n is not None:
@@ -160,7 +160,7 @@ MEASURED = ("residual", "jacvec_elastic", "jacvec", "jacvec_full", "diagonal", "
 
 def repaid(p: Point | None, strategy: str, other: str) -> str:
     """Products after which a set-up is repaid, within the run of the product."""
-    at = of_run(model().kernels, p) if p else {}
+    at = of_run(model(), p) if p else {}
     n = break_even(at[strategy], at.get(other, {}), p.operation) if p else None
     return "" if n is None else str(n)
 

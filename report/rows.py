@@ -12,7 +12,7 @@ import pathlib
 import sys
 import tomllib
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TextIO
 
 Value = str | int | float | None
@@ -76,21 +76,34 @@ def opened(path: pathlib.Path) -> TextIO:
     return (gzip.open if path.suffix == ".gz" else open)(path, "rt", newline="", encoding="utf-8")
 
 
-def value_of(name: str, text: str) -> Value:
-    """A cell as its column's type; None where it is empty. ValueError where it is not of that type."""
+@functools.cache
+def _reader_of(name: str) -> Callable[[str], Value]:
+    """Of cells of a column. ValueError where one is not of its type."""
     column = schema()["column"][name]
     if column["type"] == "text":
-        if "values" in column and text not in column["values"]:
-            raise ValueError(f"is not one of {', '.join(column['values'])}")
-        return text
-    if text == "":
-        return None
+        if "values" not in column:
+            return str
+        values = frozenset(column["values"])
+
+        def word(text: str) -> str:
+            if text not in values:
+                raise ValueError(f"is not one of {', '.join(column['values'])}")
+            return text
+        return word
     if column["type"] == "number":
-        return float(text)
-    number = int(text)
-    if column["type"] == "flag" and number not in (0, 1):
-        raise ValueError("is neither 0 nor 1")
-    return number
+        return lambda text: float(text) if text else None
+    if column["type"] == "flag":
+        def flag(text: str) -> int | None:
+            if text and int(text) not in (0, 1):
+                raise ValueError("is neither 0 nor 1")
+            return int(text) if text else None
+        return flag
+    return lambda text: int(text) if text else None
+
+
+def value_of(name: str, text: str) -> Value:
+    """A cell as its column's type; None where it is empty. ValueError where it is not of that type."""
+    return _reader_of(name)(text)
 
 
 def read(path: pathlib.Path | str, kind: str | None = None, only: Mapping[str, str] | None = None) -> list[Row]:
@@ -108,12 +121,14 @@ def read(path: pathlib.Path | str, kind: str | None = None, only: Mapping[str, s
             header = next(reader, [])
             _check_header(path, header, wanted)
             chosen = [(header.index(name), text) for name, text in (only or {}).items()]
+            there = {name: at for at, name in enumerate(header)}
+            columns = [(name, there.get(name), _reader_of(name)) for name in wanted]
             for cells in reader:
                 if len(cells) != len(header):
                     raise Fault(f"{path}: line {reader.line_num}: {len(cells)} cells, {len(header)} columns")
                 if any(cells[at] != text for at, text in chosen):
                     continue
-                rows.append(_row(path, reader.line_num, header, cells, wanted))
+                rows.append(_row(path, reader.line_num, columns, cells))
                 if timed:
                     key = (*point_of(rows[-1]), process_of(rows[-1]))
                     if (first := line_of.setdefault(key, reader.line_num)) != reader.line_num:
@@ -133,13 +148,14 @@ def _check_header(path: pathlib.Path, header: list[str], wanted: list[str]) -> N
             raise Fault(f"{path}: line 1: column {name!r} is missing")
 
 
-def _row(path: pathlib.Path, line: int, header: list[str], cells: list[str], wanted: list[str]) -> Row:
-    there = dict(zip(header, cells))
+def _row(path: pathlib.Path, line: int, columns: Iterable[tuple[str, int | None, Callable[[str], Value]]],
+         cells: list[str]) -> Row:
+    """columns: name, place in the file, and reader of each; what a file lacks is `absent`."""
     row: Row = {}
-    for name in wanted:
-        text = there.get(name, schema()["column"][name].get("absent", ""))
+    for name, at, value in columns:
+        text = schema()["column"][name].get("absent", "") if at is None else cells[at]
         try:
-            row[name] = value_of(name, text)
+            row[name] = value(text)
         except ValueError as error:
             raise Fault(f"{path}: line {line}: {name} {text!r} {error}") from error
     if row.get("variant") == "bound":  # its name up to schema 2

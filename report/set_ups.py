@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from report.model import Point
+from report.model import Model, Point
 from report.places import find
 from report.words import MATRIX
 
@@ -21,9 +21,10 @@ def by_strategy(points: Iterable[Point]) -> dict[str, dict[str, Point]]:
     return at
 
 
-def of_run(points: Iterable[Point], p: Point) -> Strategies:
+def of_run(model: Model, p: Point) -> Strategies:
     """Those of the run and on the mesh of a point: what its strategy's set-up may be compared with."""
-    return by_strategy(q for q in points if q.plain and (q.run, q.card, q.element, q.case) == (p.run, p.card, p.element, p.case))
+    return by_strategy(q for q in model.kernels_of(p.run)
+                       if q.plain and (q.card, q.element, q.case) == (p.card, p.element, p.case))
 
 
 def fastest_without(at: Strategies, operation: str) -> str | None:

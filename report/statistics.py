@@ -19,7 +19,7 @@ import statistics
 from collections.abc import Sequence
 
 import numpy
-from scipy import special, stats
+from scipy import special
 
 from report.rows import LEAST_PROCESSES
 
@@ -59,12 +59,14 @@ class Difference:
         """Of the hypothesis that there is no difference (two-sided)."""
         if self.error == 0:
             return 1.0 if self.mean == 0 else 0.0
-        return float(2 * stats.t.sf(abs(self.mean) / self.error, self.freedom))
+        t = -abs(self.mean) / self.error
+        return float(2 * (special.ndtr(t) if math.isinf(self.freedom) else special.stdtr(self.freedom, t)))
 
 
 def quantile(confidence: float, freedom: float) -> float:
     """Half width, in standard errors, of a two-sided interval."""
-    return float(stats.t.ppf(0.5 + confidence / 2, freedom))
+    p = 0.5 + confidence / 2
+    return float(special.ndtri(p) if math.isinf(freedom) else special.stdtrit(freedom, p))
 
 
 def median_of(samples: Sequence[float]) -> float:

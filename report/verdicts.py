@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from report import rows, sources, statistics
 from report.cases import ranked_case
-from report.claim import CASE, USUAL, Claim, Selection, matches
+from report.claim import CASE, USUAL, Claim, Selection, selected
 from report.model import ROOT, Card, read_runs, widened
 from report.quantities import QUANTITIES, Quantity
 from report.selection import Rank, rank
@@ -68,23 +68,35 @@ class Verdict:
 
 @functools.cache
 def _rows_of(path: pathlib.Path, changed: int) -> tuple[rows.Row, ...]:
-    """Of a file as it was when it was last changed."""
-    return tuple(rows.read(path))
+    """Those with a time or a count, of a file as it was when it was last changed."""
+    return tuple(row for row in rows.read(path) if row["status"] in ("ok", "converged"))
 
 
-def _selected(claim: Claim, run: pathlib.Path, disturbed: bool) -> dict[pathlib.Path, list[rows.Row]]:
-    """By file, scaling.csv before scaling-peer.csv, whose rows are no further processes of the former's. disturbed: times
-    of such rows, too. What is counted is not disturbed."""
-    disturbed |= QUANTITIES[claim.quantity].counted
-    found: dict[pathlib.Path, list[rows.Row]] = {}
-    usual = {**USUAL.get(claim.file, {}), **claim.select}
+@functools.cache
+def _files_of(run: pathlib.Path, changed: int) -> tuple[tuple[str, pathlib.Path], ...]:
+    """Kind and path of each with rows, of a folder as it was when it was last changed."""
+    return tuple((rows.kind_of(path), path) for path in rows.files_below(run))
+
+
+Found = dict[pathlib.Path, list[rows.Row]]
+
+
+def _selected(claim: Claim, run: pathlib.Path) -> Found:
+    """By file, scaling.csv before scaling-peer.csv, whose rows are no further processes of the former's."""
     sides = {*claim.of, *(claim.over or {})}
-    for path in (path for path in rows.files_below(run) if rows.kind_of(path) == claim.file):
-        for row in _rows_of(path, path.stat().st_mtime_ns):
-            if row["status"] in ("ok", "converged") and (disturbed or not rows.disturbed(row)) and \
-                    all(matches(row[c], w) for c, w in usual.items() if c not in sides):
-                found.setdefault(path, []).append(row)
-    return dict(sorted(found.items(), key=lambda entry: (entry[0].name != claim.file, entry[0].name)))
+    usual = {c: w for c, w in {**USUAL.get(claim.file, {}), **claim.select}.items() if c not in sides}
+    found = {path: list(selected(_rows_of(path, path.stat().st_mtime_ns), usual))
+             for kind, path in _files_of(run, run.stat().st_mtime_ns) if kind == claim.file}
+    return dict(sorted(((path, some) for path, some in found.items() if some),
+                       key=lambda entry: (entry[0].name != claim.file, entry[0].name)))
+
+
+def _clean(claim: Claim, files: Found) -> Found:
+    """Without rows whose times were disturbed. What is counted is not."""
+    if QUANTITIES[claim.quantity].counted:
+        return files
+    clean = {path: [row for row in some if not rows.disturbed(row)] for path, some in files.items()}
+    return {path: some for path, some in clean.items() if some}
 
 
 def _side(claim: Claim, found: Iterable[rows.Row], side: Selection) -> dict[tuple, dict[tuple, list[rows.Row]]]:
@@ -92,10 +104,9 @@ def _side(claim: Claim, found: Iterable[rows.Row], side: Selection) -> dict[tupl
     parts = {name.removeprefix(CASE) for name in claim.free if name.startswith(CASE)}
     loose = set(claim.of) | set(claim.over or {}) | set(claim.free) | ({"case"} if parts else set())
     points: dict[tuple, dict[tuple, list[rows.Row]]] = {}
-    for row in found:
-        if all(matches(row[c], w) for c, w in side.items()):
-            key = rows.anywhere(row, loose), ranked_case(row["case"]).without(parts) if parts else None
-            points.setdefault(key, {}).setdefault(rows.anywhere(row), []).append(row)
+    for row in selected(found, side):
+        key = rows.anywhere(row, loose), ranked_case(row["case"]).without(parts) if parts else None
+        points.setdefault(key, {}).setdefault(rows.anywhere(row), []).append(row)
     return points
 
 
@@ -162,9 +173,8 @@ def _ranks(path: pathlib.Path) -> dict[tuple, Rank]:
 def _ranks_of(path: pathlib.Path, changed: int) -> dict[tuple, Rank]:
     at: dict[tuple, dict[str, int]] = {}  # processes of each strategy
     for row in _rows_of(path, changed):
-        if row["status"] in ("ok", "converged"):
-            processes = at.setdefault(_where(row), {})
-            processes[str(row["variant"])] = processes.get(str(row["variant"]), 0) + 1
+        processes = at.setdefault(_where(row), {})
+        processes[str(row["variant"])] = processes.get(str(row["variant"]), 0) + 1
     return {place: rank(processes, min(processes.values())) for place, processes in at.items()}
 
 
@@ -198,15 +208,15 @@ def _ratios(claim: Claim, path: pathlib.Path, found: Sequence[rows.Row], files: 
 Pairs = dict[tuple, list[Decided]]
 
 
-def _pairs(claim: Claim, runs: Sequence[pathlib.Path], disturbed: bool) -> Pairs:
-    """Of the runs of one machine, the newest first. Of those that have all rows of a pair the one decides that speaks at
+def _pairs(claim: Claim, runs: Iterable[Found]) -> Pairs:
+    """Of what was found in the runs of one machine, the newest first. Of those that have all rows of a pair the one decides that speaks at
     its place (report/selection.py); of a claim about one strategy that with most processes, the newest of equals."""
     points: Pairs = {}
 
     def least(some: Sequence[Decided]) -> Rank:
         return min(p.rank for p in some)
 
-    for files in (_selected(claim, run, disturbed) for run in runs):
+    for files in runs:
         for path, found in files.items():
             for name, some in _ratios(claim, path, found, files.values()).items():
                 if name not in points or least(points[name]) < least(some):
@@ -248,8 +258,11 @@ def _places(claim: Claim, clean: Pairs, disturbed: Pairs) -> tuple[list[list[Dec
 
 def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
     """On the runs of one machine, the newest first."""
-    clean = _pairs(claim, runs, False)
-    noisy = {name: some for name, some in _pairs(claim, runs, True).items() if name not in clean}
+    everything = [_selected(claim, run) for run in runs]
+    undisturbed = [_clean(claim, files) for files in everything]
+    clean = _pairs(claim, undisturbed)
+    noisy = {} if undisturbed == everything else \
+        {name: some for name, some in _pairs(claim, everything).items() if name not in clean}
     places, left_out = _places(claim, clean, noisy)
     points = [_place(claim, some) if claim.has_rivals else some[0] for some in places]
     return Verdict(claim, machine, _overall(points), tuple(points), tuple(itertools.chain(*places)), left_out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 import shutil
@@ -41,13 +42,19 @@ def output_of(command: list[str]) -> str | None:
     return done.stdout if done.returncode == 0 else None
 
 
+@functools.cache
+def _python_with_gmsh() -> str:
+    """Empty where there is none."""
+    pythons = ("python3", "/usr/bin/python3")
+    return next((python for python in pythons if output_of([python, "-c", "import gmsh"]) is not None), "")
+
+
 def find_gmsh(variables: Iterable[str]) -> str:
     """A Python that can make the bracket's fine meshes. Gmsh's module may be the distribution's alone."""
     if "bracket" not in variables:
         return ""
-    for python in ("python3", "/usr/bin/python3"):
-        if output_of([python, "-c", "import gmsh"]) is not None:
-            return python
+    if python := _python_with_gmsh():
+        return python
     warn("Gmsh's Python interface is not there (apt-get install python3-gmsh): the bracket's coarse meshes, refined, "
          "alone")
     return ""

@@ -277,7 +277,7 @@ def break_even_table(model: Model) -> Table | None:
                 p = one(some, strategy=strategy, operation="jacvec")
                 if strategy in set_ups.WITHOUT + NOT_A_STRATEGY + CHOOSES or p is None or p.set_up is None:
                     continue
-                at = set_ups.of_run(model.kernels, p)
+                at = set_ups.of_run(model, p)
                 repaid = [set_ups.break_even(at[strategy], at.get(s, {}), o) for s in beside for o in operations]
                 runs.append(p.run)
                 rows.append([Cell(card.short), Cell(ELEMENT[element]), Cell(STRATEGY[strategy]), size(p.n_dof),
