@@ -362,8 +362,8 @@ run-tests: tests
 test-slurm: $(BUILD)/solve $(BUILD)/scaling $(BUILD)/meshgen $(if $(HAVE_BENCHMARK),$(BUILD)/kernels)
 	@FE_BUILD=$(BUILD) sh tests/run.sh tests/slurm.sh
 
-# Under a sanitizer the two longest programs run in one piece for each strategy. test_new_variant is left out: it makes
-# a build without one.
+# Under a sanitizer the two longest programs run in one piece for each strategy. test_new_variant is left out: its
+# strategy has the bodies of another one.
 STRATEGIES := $(shell sed -n 's/^FE_VARIANT(\(.*\))$$/\1/p' variants/variants.def)
 WHOLE := $(filter-out %/test_assembly %/test_validation %/test_new_variant,$(TESTS))
 PIECES = $(WHOLE) '$(BUILD)/tests/test_assembly scenes' $(foreach s,$(STRATEGIES),'$(BUILD)/tests/test_assembly $s *' \

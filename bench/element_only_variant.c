@@ -1,5 +1,5 @@
 #include "bench/workload.h"
-#include "variants/tables.h"
+#include "common/tables.h"
 
 FE_DECLARE_TABLES(bench_element_only);
 

@@ -1,5 +1,5 @@
-/* See random_problem.h. Loads are integrated here anew: sides of a box are flat, so a face's nodes share a
- * constant traction as the shape functions' integrals say. */
+/* See random_problem.h. Loads are integrated here anew: sides of a box are flat, and middles of edges and
+ * faces in the middle, so a face's nodes share a constant traction as the shape functions' integrals say. */
 #include "tests/random_problem.h"
 #include "tests/common.h"
 #include "tests/scene.h"
@@ -29,13 +29,16 @@ static oracle_material draw_material(double E)
 }
 
 /* Stiffnesses within a factor of ten thousand; "elastic" is a key of the whole problem, so all yield or none.
- */
+ * Limit loads are of linear elements: with dense matrices of quadratic ones each takes a minute. */
 static void draw_materials(random_problem *p, double E)
 {
     p->material[0] = draw_material(E);
     for (int m = 1; m < p->n_material; m++) do
             p->material[m] = draw_material(E * power(-2, 2));
         while (isfinite(p->material[m].sigma_y) != isfinite(p->material[0].sigma_y));
+    for (int m = 0; m < p->n_material && fe_is_quadratic(p->mesh.kind); m++)
+        if (isfinite(p->material[m].sigma_y) && p->material[m].H == 0)
+            p->material[m].H = 1e-2 * p->material[m].E;
 }
 
 int hardens_by_voce(const random_problem *p)
@@ -52,7 +55,7 @@ static int is_side_of(const fe_mesh *mesh, const int *facet)
     const int nc = fe_corners(mesh->kind);
     for (int e = 0; e < mesh->n_elem; e++) {
         int found = 0, wanted = 0;
-        for (int a = 0; a < 4; a++) {
+        for (int a = 0; a < fe_facet_width(mesh->kind); a++) {
             wanted += facet[a] >= 0;
             for (int b = 0; b < nc; b++) found += facet[a] == mesh->conn[(size_t)e * nc + b];
         }
@@ -63,17 +66,19 @@ static int is_side_of(const fe_mesh *mesh, const int *facet)
 
 static void thin_group(const fe_mesh *mesh, fe_group *g, const int *elem_number, const int *node_number)
 {
+    const int width = g->dim == 3 ? 1 : fe_facet_width(mesh->kind);
     int n = 0;
     for (int f = 0; f < g->n_facet; f++) {
-        const int *facet = g->facet + 4 * (size_t)f;
+        const int *facet = g->facet + (size_t)(width * f);
         if (g->dim == 3 && elem_number[g->facet[f]] >= 0) g->facet[n++] = elem_number[g->facet[f]];
         if (g->dim == 3) continue;
-        int moved[4], is_whole = 1;
-        for (int a = 0; a < 4; a++) {
+        int moved[FE_MOST_FACE], is_whole = 1;
+        for (int a = 0; a < width; a++) {
             moved[a] = facet[a] < 0 ? -1 : node_number[facet[a]];
             is_whole &= facet[a] < 0 || moved[a] >= 0;
         }
-        if (is_whole && is_side_of(mesh, moved)) memcpy(g->facet + 4 * (size_t)n++, moved, sizeof moved);
+        if (is_whole && is_side_of(mesh, moved))
+            memcpy(g->facet + (size_t)(width * n++), moved, (size_t)width * sizeof *moved);
     }
     g->n_facet = n;
 }
@@ -114,8 +119,8 @@ static void add_points(fe_mesh *mesh, int n)
     snprintf(name, sizeof name, "points %d", mesh->n_group);
     must(fe_group_open(g, name, mesh->kind, 0, 50 + mesh->n_group, (size_t)n));
     for (int k = 0; k < n; k++) {
-        const int facet[4] = {whole(mesh->n_node), -1, -1, -1};
-        memcpy(g->facet + 4 * (size_t)k, facet, sizeof facet);
+        const int width = fe_facet_width(mesh->kind);
+        for (int a = 0; a < width; a++) g->facet[width * k + a] = a ? -1 : whole(mesh->n_node);
     }
     mesh->n_group++;
 }
@@ -138,13 +143,24 @@ static void add_volumes(random_problem *p)
     }
 }
 
+/* About one in three is of second order, where the dense matrix stays small. */
+enum { MOST_ELEVATED_TET4 = 48, MOST_ELEVATED_HEX8 = 6 };
+static int is_elevated(const random_problem *p, int kind, int n_elem)
+{
+    return FE_HAVE_QUADRATIC && n_elem <= (kind == FE_HEX8 ? MOST_ELEVATED_HEX8 : MOST_ELEVATED_TET4) &&
+           fe_mix(p->seed ^ 0x2d) % 2;
+}
+
 static void draw_mesh(random_problem *p, double length)
 {
     const int kind = chance(0.5) ? FE_HEX8 : FE_TET4, most = kind == FE_HEX8 ? 3 : 2;
     const int cells[3] = {1 + whole(4), 1 + whole(most), 1 + whole(most)};
     const double size[3] = {length * cells[0] * power(0, 0.4), length * cells[1] * power(0, 0.4),
                             length * cells[2] * power(0, 0.4)};
-    p->mesh = make_box(kind, cells, size, chance(0.5) ? 0.2 : 0, p->seed);
+    const int n_elem = (kind == FE_HEX8 ? 1 : 6) * cells[0] * cells[1] * cells[2];
+    const int second_order = is_elevated(p, kind, n_elem);
+    p->mesh = make_box(kind, cells, size, chance(0.5) ? second_order ? 0.1 : 0.2 : 0, p->seed);
+    if (second_order) must(fe_mesh_elevate(&p->mesh));
     tag_nodes(&p->mesh, 1 + whole(1000), 1 + whole(3));
     if (chance(0.3)) {
         unsigned char *is_kept = zeros((size_t)p->mesh.n_elem, 1);
@@ -280,7 +296,7 @@ static void fix_nodes(random_problem *p)
 {
     for (int s = 0; s < p->n_support; s++) {
         const fe_group *g = &p->mesh.group[p->support[s].group];
-        for (int k = 0; k < 4 * g->n_facet; k++)
+        for (int k = 0; k < fe_facet_width(p->mesh.kind) * g->n_facet; k++)
             if (g->facet[k] >= 0) fix_node(p, &p->support[s], g->facet[k]);
     }
 }
@@ -294,20 +310,31 @@ static void area_of(const double *a, const double *b, const double *c, double ar
     }
 }
 
-/* The sides of a box stay flat parallelograms' halves or rectangles: each node has an equal share. Outward is
- * the way from the box's middle. */
+/* Shares of a constant traction: of vertices, middles of edges, the middle of the face. */
+static double share_of(int n, int a)
+{
+    switch (n) {
+    case 6: return a < 3 ? 0 : 1.0 / 3;
+    case 9: return a < 4 ? 1.0 / 36 : a < 8 ? 1.0 / 9 : 4.0 / 9;
+    default: return 1.0 / n;
+    }
+}
+
+/* The sides of a box stay flat parallelograms' halves or rectangles. Outward is the way from the box's
+ * middle. */
 static void load_face(random_problem *p, const random_load *l, const int *facet, int axis, int sign)
 {
-    const int n = facet[3] < 0 ? 3 : 4;
+    const int n = fe_facet_nodes(p->mesh.kind, facet);
     const double *x = p->mesh.x;
     double area[3], size = 0;
     area_of(x + 3 * facet[0], x + 3 * facet[1], x + 3 * facet[2], area);
     for (int i = 0; i < 3; i++) size += area[i] * area[i];
-    size = sqrt(size) * (n == 3 ? 0.5 : 1);
+    size = sqrt(size) * (fe_facet_vertices(p->mesh.kind, facet) == 3 ? 0.5 : 1);
     for (int a = 0; a < n; a++)
         for (int i = 0; i < 3; i++)
             p->force[l->path][3 * (size_t)facet[a] + (size_t)i] +=
-                size / n * (l->is_pressure ? (i == axis ? -sign * l->pressure : 0) : l->traction[i]);
+                size * share_of(n, a) *
+                (l->is_pressure ? (i == axis ? -sign * l->pressure : 0) : l->traction[i]);
 }
 
 static void load_nodes(random_problem *p)
@@ -316,7 +343,8 @@ static void load_nodes(random_problem *p)
     for (int l = 0; l < p->n_load; l++) {
         const fe_group *g = &p->mesh.group[p->load[l].group]; /* x0, x1, y0, ... */
         for (int f = 0; f < g->n_facet; f++)
-            load_face(p, &p->load[l], g->facet + 4 * (size_t)f, g->name[0] - 'x', g->name[1] == '1' ? 1 : -1);
+            load_face(p, &p->load[l], g->facet + (size_t)(fe_facet_width(p->mesh.kind) * f), g->name[0] - 'x',
+                      g->name[1] == '1' ? 1 : -1);
     }
 }
 

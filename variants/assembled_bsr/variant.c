@@ -1,4 +1,4 @@
-#include "variants/tables.h"
+#include "common/tables.h"
 
 FE_DECLARE_TABLES(assembled_bsr);
 

@@ -1,4 +1,4 @@
-#include "variants/tables.h"
+#include "common/tables.h"
 #include "have/cusparse.h"
 
 #if FE_HAVE_CUSPARSE

@@ -1,7 +1,7 @@
 /* What a strategy's variant.c needs to name its tables. It alone depends on whether there is CUDA, so that a
  * build without does not compile the tables of hosts again. */
-#ifndef FE_VARIANTS_TABLES_H
-#define FE_VARIANTS_TABLES_H
+#ifndef FE_TABLES_H
+#define FE_TABLES_H
 
 #include "common/variant.h"
 #include "have/cuda.h"
