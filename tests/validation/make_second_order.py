@@ -65,13 +65,14 @@ def box(hexahedra: bool, cells: int, size: float) -> None:
 
 
 def cylinder(hexahedra: bool) -> None:
-    corners = [(0, 0, 1)] + [(x, y, size) for x, y, size in ((100, 0, 20), (200, 0, 36), (0, 200, 36), (0, 100, 20))]
+    corners = [(0, 0, 1)] + [(x, y, size) for x, y, size in ((100, 0, 24), (200, 0, 40), (0, 200, 40), (0, 100, 24))]
     plane(corners, [(1, 2, 8), (2, 3, 6, 0), (3, 4, 8), (4, 1, 6, 0)], [(1, 2, 3, 4)], 20, int(hexahedra))
 
 
 def strip(hexahedra: bool) -> None:
     r = 5 * math.sqrt(0.5)
-    corners = [(0, 0, 1), (5, 0, 0.8), (r, r, 0.9), (0, 5, 1), (10, 0, 1.8), (10, 10, 3), (0, 10, 3), (10, 18, 4), (0, 18, 4)]
+    corners = [(0, 0, 1), (5, 0, 1.2), (r, r, 1.5), (0, 5, 1.5), (10, 0, 2.5), (10, 10, 4), (0, 10, 4), (10, 18, 5),
+               (0, 18, 5)]
     sides = [(1, 4, 5), (4, 5, 4), (5, 2, 5), (2, 1, 4, 0), (5, 6, 4), (6, 3, 5), (3, 2, 4, 0), (5, 7, 3), (7, 8, 4),
              (8, 6, 3)]
     plane(corners, sides, [(1, 2, 3, 4), (-3, 5, 6, 7), (8, 9, 10, -5)], 1, int(hexahedra))
@@ -444,11 +445,11 @@ def calculix(mesh: Mesh, problem: dict, supports: Supports, factors: list[float]
     for factor in factors:
         lines += ["*STEP, INC=1000", "*STATIC, DIRECT", "1., 1."]
         lines += ["*CONTROLS, PARAMETERS=FIELD", "1.e-9, 1.e-9, , , , , ,"]
-        lines += ["*BOUNDARY"] + [f"{f // 3 + 1}, {f % 3 + 1}, {f % 3 + 1}, {factor * v:.14e}"
+        lines += ["*BOUNDARY"] + [f"{f // 3 + 1}, {f % 3 + 1}, {f % 3 + 1}, {factor * v:.12e}"
                                   for f, v in sorted(supports.fixed.items())]
         loaded = np.flatnonzero(np.abs(supports.load) > 1e-14)
         if len(loaded):
-            lines += ["*CLOAD, OP=NEW"] + [f"{f // 3 + 1}, {f % 3 + 1}, {factor * supports.load[f]:.13e}" for f in loaded]
+            lines += ["*CLOAD, OP=NEW"] + [f"{f // 3 + 1}, {f % 3 + 1}, {factor * supports.load[f]:.12e}" for f in loaded]
         lines += ["*NODE PRINT, NSET=ALL", "U", "*EL PRINT, ELSET=BODY", "PEEQ", "*END STEP"]
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "job.inp").write_text("\n".join(lines) + "\n")
