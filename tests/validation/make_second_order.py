@@ -178,8 +178,8 @@ class Mesh:
             found = np.array([index[int(t)] for t in np.concatenate(at)])
             self.group[gmsh.model.getPhysicalName(dim, number)] = found.reshape(-1, 6 if kind == TET else 9)
         self.n_side = n_side
-        # rule of faces: exact for what curved ones integrate
-        g, w = np.polynomial.legendre.leggauss(5)
+        # rule of faces: exact for pressures, and for areas of curved ones to rounding
+        g, w = np.polynomial.legendre.leggauss(16)
         if kind == HEX:
             self.face_point = np.array([(a, b) for a in g for b in g])
             self.face_weight = np.array([a * b for a in w for b in w])
