@@ -321,7 +321,8 @@ static void compare_groups(const fe_mesh *mesh, json_t *facts)
         must(fe_boundary_apply(&d.c, mesh, &b));
         resultant(mesh, b.load[0], force, moment, &virial);
         const double area = json_number_value(result_at(fact, "area"));
-        assert_near(force[0], area, area, name);
+        /* the length of a curved side's normal is no polynomial: its area to 1e-10 */
+        assert_near(force[0], area, fe_is_quadratic(mesh->kind) ? 100 * area : area, name);
         assert_int_equal(b.reaction[0].n, json_integer_value(result_at(fact, "nodes")));
         fe_boundary_close(&b);
     }
