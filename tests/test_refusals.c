@@ -251,8 +251,8 @@ static void meshgen_box_and_info(void **state)
 {
     (void)state;
     static const char *const bad[][2] = {
-        {"", "a command is needed, box, irregular, refine, quadratic, turn, info or parts"},
-        {"cube", "\"cube\" is not a command, box, irregular, refine, quadratic, turn, info or parts"},
+        {"", "a command is needed, box, tube, irregular, refine, quadratic, turn, info or parts"},
+        {"cube", "\"cube\" is not a command, box, tube, irregular, refine, quadratic, turn, info or parts"},
         {"box -o x.msh", "--cells is missing"},
         {"box -c 2", "--output is missing"},
         {"box -c 2,0,2 -o x.msh", "--cells 2,0,2: one or three counts of at least 1"},
