@@ -66,10 +66,6 @@ def steps_of(case: str) -> int:
     return int(match[2])
 
 
-def is_study(case: str) -> bool:
-    return problem_of(case) is not None
-
-
 # --- references -----------------------------------------------------------------------------------------------
 
 
@@ -117,7 +113,7 @@ def reference_of(problem: Problem, points: Iterable[Point]) -> Reference | None:
 
 def told(model: Model) -> list[Point]:
     """Points of the study with the usual settings."""
-    return [p for p in model.of("solves.csv") if is_study(p.case) and p.ranks == 1 and p.precondition == "multigrid"
+    return [p for p in model.of("solves.csv") if problem_of(p.case) and p.ranks == 1 and p.precondition == "multigrid"
             and p.row["precision"] == "double" and p.row["work"] is not None and is_usual(p)]
 
 
