@@ -33,7 +33,7 @@ class References(unittest.TestCase):
         told = tube.read()
         elastic = told.lame() * (told.pressures[-1] / told.pressures[0])**2
         self.assertGreater(tube.work(told), 1.2 * elastic)
-        self.assertLess(abs(tube.work(told, 50) / tube.work(told, 200) - 1), 2e-5)
+        self.assertLess(abs(tube.work(told) / tube.work(told, 2 * tube.ELEMENTS) - 1), tube.ACCURACY)
 
     def test_beyond_the_limit_load_there_is_no_answer(self):
         told = tube.read()
