@@ -12,9 +12,9 @@ import dataclasses
 import functools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from report.model import Card, Model, Point, Run
+from report.model import ONE_PROCESS, Card, Model, Point, Run
 from report.selection import speaking
 from report.text import seconds, table
 from report.wholes import Whole, is_usual, wholes
@@ -53,6 +53,10 @@ class Solved:
     error: float
     total: float  # seconds, with set-ups
     whole: Whole
+
+    @property
+    def noisy(self) -> bool:
+        return self.whole.solve.time.noisy
 
 
 def problem_of(case: str) -> Problem | None:
@@ -155,34 +159,49 @@ def solved_of(some: Sequence[Point], reference: Reference) -> dict[str, dict[str
     return solved
 
 
-def time_to(some: Sequence[Solved], target: float, least: float) -> tuple[float, bool] | None:
-    """Seconds until the error stays below the target, between two meshes on straight lines of logarithms, and whether the
-    coarsest mesh has a smaller error, so that it is an upper end; None where no mesh has, or the reference cannot tell."""
+@dataclasses.dataclass(frozen=True)
+class Reached:
+    """An error by a strategy."""
+
+    seconds: float
+    is_end: bool  # the coarsest mesh has a smaller one, so that it is an upper end
+    noisy: bool   # a solve that tells it is
+    strategy: str = ""
+    tied: bool = False  # another strategy is not told apart
+
+    def words(self, names: Callable[[str], str]) -> str:
+        return f"{'≤ ' * self.is_end}{seconds(self.seconds)}, {names(self.strategy)}{'~' * (self.noisy or self.tied)}"
+
+
+def time_to(some: Sequence[Solved], target: float, least: float) -> Reached | None:
+    """When the error stays below the target, between two meshes on straight lines of logarithms; None where no mesh has
+    such an error, or the reference cannot tell."""
     if target < least or not some:
         return None
     above = [i for i, s in enumerate(some) if s.error > target]
     if not above:
-        return some[0].total, True
+        return Reached(some[0].total, True, some[0].noisy)
     if above[-1] + 1 == len(some):
         return None
     a, b = some[above[-1]], some[above[-1] + 1]
     share = math.log(a.error / target) / math.log(a.error / max(b.error, least))
-    return a.total * (b.total / a.total)**share, False
+    return Reached(a.total * (b.total / a.total)**share, False, a.noisy or b.noisy)
 
 
-def first(study: Study, element: str, target: float) -> tuple[str, float, bool] | None:
-    """The strategy that reaches an error first, and when."""
-    found = [(s, *t) for s, some in study.solved.get(element, {}).items()
-             if (t := time_to(some, target, study.reference.least))]
-    return min(found, key=lambda f: f[1], default=None)
+def first(study: Study, element: str, target: float) -> Reached | None:
+    """By the strategy that is there first. Set-ups are timed once, so that it is not told from others that take no longer
+    than a tenth more."""
+    found = {s: t for s, some in study.solved.get(element, {}).items() if (t := time_to(some, target, study.reference.least))}
+    if not found:
+        return None
+    own = min(found, key=lambda s: found[s].seconds)
+    tied = any(t.seconds <= ONE_PROCESS * found[own].seconds for s, t in found.items() if s != own)
+    return dataclasses.replace(found[own], strategy=own, tied=tied)
 
 
 def cell(study: Study, element: str, target: float) -> str:
-    found = first(study, element, target)
-    if not found:
-        return "-"
-    strategy, time, is_end = found
-    return f"{'≤ ' * is_end}{seconds(time)}, `{strategy}`"
+    reached = first(study, element, target)
+    return reached.words("`{}`".format) if reached else "-"
 
 
 def percent(target: float) -> str:

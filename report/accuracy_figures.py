@@ -27,7 +27,7 @@ def panel_of(study: accuracy.Study) -> Panel:
         best = told[element, study.best(element)]
         panel.lines.append(([(s.total, s.error) for s in best], PALETTE[i]))
         for s in best:
-            panel.mark(s.total, s.error, PALETTE[i], SHAPES[i], s.whole.solve.time.noisy)
+            panel.mark(s.total, s.error, PALETTE[i], SHAPES[i], s.noisy)
         if study.best(element) != accuracy.MATRIX:
             panel.dashed.append(([(s.total, s.error) for s in told.get((element, accuracy.MATRIX), [])], PALETTE[i]))
     panel.lines = [line for line in panel.lines if len(line[0]) > 1]

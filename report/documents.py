@@ -99,7 +99,7 @@ def _entry(claim: Claim, verdicts: Sequence[Verdict]) -> list[str]:
 def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str, brief: bool = False) -> list[str]:
     """The sentence, on how many points of which machines it was decided, and unless it is brief what it was tested on."""
     told = [f"{words.machine(v.machine)}: {claims.counts(v)}" for v in verdicts]
-    said = "; ".join(told + [f"tested with {claims.scope(verdicts)}"] * (bool(told) and not brief))
+    said = "; ".join(told + [f"tested with {claims.scope(verdicts)}"] * (any(v.points for v in verdicts) and not brief))
     old = sources.WORDS if any(v.is_old for v in verdicts) else ""
     page = PAGE if not up else PAGE.name  # all documents but the README stand beside it
     link = f"[rows]({page}#{claim.name})"

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from report import accuracy
-from report.model import Model
+from report.model import ONE_PROCESS, Model
 from report.render.tables import Cell, Table, kinds
-from report.text import count, digits, seconds
+from report.text import count, digits
 from report.words import ELEMENT, STRATEGY
 
 
 def reached(study: accuracy.Study, element: str, target: float) -> Cell:
     found = accuracy.first(study, element, target)
-    if not found:
-        return Cell("")
-    strategy, time, is_end = found
-    return Cell(f"{'≤ ' * is_end}{seconds(time)}, {STRATEGY[strategy]}", time)
+    return Cell(found.words(STRATEGY.__getitem__), found.seconds) if found else Cell("")
 
 
 def accuracy_table(model: Model) -> Table | None:
@@ -35,7 +32,9 @@ def accuracy_table(model: Model) -> Table | None:
         "accuracy", "When each element reaches an error",
         "Time of the whole solve with set-ups until the relative error of the work of the loads stays below so much, "
         "interpolated between meshes by logarithms, and the strategy that is there first. Empty: no mesh that was measured "
-        "has it, or the reference cannot tell such an error. ≤: the coarsest mesh has it. Then the degrees of freedom of the "
+        "has it, or the reference cannot tell such an error. ≤: the coarsest mesh has it. ~: the solve is noisy, or another strategy takes no longer "
+        f"than a factor of {ONE_PROCESS} more, so that which one is first is not decided. "
+        "Then the degrees of freedom of the "
         f"finest mesh, and its error. {kinds(shown)}.",
         ["card", "problem", "element", *(f"to {accuracy.percent(target)}" for target in accuracy.TARGETS),
          "finest mesh, DoF", "its error", "commit"], lines, words=3)
