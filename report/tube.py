@@ -63,7 +63,8 @@ def stress_of(tube: Tube, strain: np.ndarray, plastic: np.ndarray) -> tuple[np.n
     n = s / np.maximum(np.sqrt(np.sum(s * s, -1)), 1e-300)[..., None]
     flow = np.where(theta < 1, theta, 0.0)[..., None, None]
     stress = bulk * np.sum(strain, -1)[..., None] * one + theta[..., None] * s
-    tangent = bulk * np.outer(one, one) + 2 * mu * (theta[..., None, None] * deviator - flow * n[..., :, None] * n[..., None, :])
+    along = flow * n[..., :, None] * n[..., None, :]
+    tangent = bulk * np.outer(one, one) + 2 * mu * (theta[..., None, None] * deviator - along)
     return stress, tangent, plastic + (1 - theta)[..., None] * s / (2 * mu)
 
 
@@ -89,7 +90,8 @@ def work(tube: Tube, elements: int = ELEMENTS) -> float:
             if np.abs(residual).max() < 1e-9 * pressure * tube.area():
                 break
             matrix = np.zeros((len(u), len(u)))
-            np.add.at(matrix, (node[:, :, None], node[:, None, :]), np.einsum("ep,epij,epik,epkl->ejl", measure, b, tangent, b))
+            of_elements = np.einsum("ep,epij,epik,epkl->ejl", measure, b, tangent, b)
+            np.add.at(matrix, (node[:, :, None], node[:, None, :]), of_elements)
             u = u + np.linalg.solve(matrix, residual)
         else:
             raise ArithmeticError(f"tube: the step to {pressure:g} does not converge")

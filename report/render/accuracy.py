@@ -32,7 +32,8 @@ def accuracy_table(model: Model) -> Table | None:
         "accuracy", "When each element reaches an error",
         "Time of the whole solve with set-ups until the relative error of the work of the loads stays below so much, "
         "interpolated between meshes by logarithms, and the strategy that is there first. Empty: no mesh that was measured "
-        "has it, or the reference cannot tell such an error. ≤: the coarsest mesh has it. ~: the solve is noisy, or another strategy takes no longer "
+        "has it, or the reference cannot tell such an error. ≤: the coarsest mesh has it. ~: the solve is noisy, or another "
+        "strategy takes no longer "
         f"than a factor of {ONE_PROCESS} more, so that which one is first is not decided. "
         "Then the degrees of freedom of the "
         f"finest mesh, and its error. {kinds(shown)}.",
