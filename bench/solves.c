@@ -42,7 +42,7 @@ typedef struct collector {
     answer *keeps;           /* where the answer is to be kept as a reference; NULL: it is compared */
     const answer *reference; /* with this one */
     int repetition;
-    double error;
+    double error, work;                   /* work: of the loads, after the last step */
     double begun, user[MOST_REPETITIONS]; /* user time of this process: at the beginning, and since */
     double wall[MOST_REPETITIONS], phase[FE_N_PHASE][MOST_REPETITIONS];
     fe_sample sample[MOST_REPETITIONS]; /* start and conditions */
@@ -92,6 +92,8 @@ static fe_status observe(void *context, const fe_step_result *step, const fe_fie
     }
     c->newton_iterations += step->newton_iterations, c->krylov_iterations += step->krylov_iterations;
     c->plastic_points = step->plastic_gp;
+    if (step->step == c->b->whole.problem.n_step)
+        c->work = whole_work(&c->b->whole, step->factor, fields->displacement);
     if (c->keeps) return keep(c->keeps, step->step - 1, n, fields->displacement);
     if (c->repetition == 0) return compare(c, step, fields);
     const int sample = c->repetition - 1;
@@ -241,7 +243,7 @@ static void describe(bench *b, const fe_result *result, const collector *c)
     r->numbering = result->order;
     r->setup_seconds = result->setup_seconds[FE_SETUP_PROBLEM] + result->setup_seconds[FE_SETUP_STRATEGY];
     r->plastic_measured = (double)c->plastic_points / ((double)mesh->n_elem * fe_points(mesh->kind));
-    r->error = c->error;
+    r->error = c->error, b->row.work = c->work;
 }
 
 static const char *status_of(fe_status status)
@@ -272,7 +274,7 @@ static fe_status open_way(bench *b, entrant *e, int way)
 {
     turns_solve *s = &e->solve[way];
     FE_ALLOCATE(e->c[way], 1, "samples");
-    *e->c[way] = (collector){.b = b, .reference = e->reference, .repetition = -1};
+    *e->c[way] = (collector){.b = b, .reference = e->reference, .repetition = -1, .work = NAN};
     s->whole = &b->whole, s->options = options_of(b->arguments, e->variant);
     s->benchmark = benchmark_of(b->arguments);
     s->benchmark.repetitions = 1 + b->arguments->repetitions;
@@ -299,7 +301,7 @@ static fe_status write_plain(bench *b, entrant *e)
     if (!strcmp(status, "ok")) return write_phases(b, c, &s->result), FE_OK;
     if (s->status != FE_OK && !fe_ranks_stranded())
         fprintf(stderr, "solves: %s: %s\n", s->options.variant, s->message);
-    if (strcmp(status, "check_failed")) b->row.row.bytes = 0.0, b->row.row.error = NAN;
+    if (strcmp(status, "check_failed")) b->row.row.bytes = 0.0, b->row.row.error = b->row.work = NAN;
     return give_up(b, c, status);
 }
 
@@ -412,7 +414,7 @@ static fe_status enlist(bench *b, int *n, entrant *list)
         if (status == FE_OK) status = find_reference(b, a->variant[i], &e->reference);
         if (status == FE_INTERRUPTED) return status;
         b->row.newton_iterations = -1, b->row.moved = (fe_moved){0};
-        b->row.row.bytes = 0.0, b->row.row.error = NAN;
+        b->row.row.bytes = 0.0, b->row.row.error = b->row.work = NAN;
         if (status != FE_OK)
             FE_TRY(give_up(b, NULL, status_of(status)));
         else

@@ -92,7 +92,7 @@ double whole_error(size_t n, const double *u, const double *reference)
 void whole_row_open(const whole_problem *p, const char *machine, const char *device, whole_row *row)
 {
     snprintf(row->device, sizeof row->device, "%s", device);
-    row->newton_iterations = -1, row->interface = -1.0, row->jacobian = "tangent";
+    row->newton_iterations = -1, row->interface = -1.0, row->work = NAN, row->jacobian = "tangent";
     const fe_j2 material = fe_j2_of(p->problem.material);
     row->row = (fe_row){.machine = machine,
                         .backend = "host",
@@ -110,6 +110,18 @@ void whole_row_open(const whole_problem *p, const char *machine, const char *dev
                         .deterministic = -1,
                         .hardening = fe_hardening_names[fe_hardening_of(&material)],
                         .status = "ok"};
+}
+
+double whole_work(const whole_problem *p, const double *factor, const double *u)
+{
+    double work = 0.0;
+    int is_loaded = 0;
+    for (int k = 0; k < p->boundary.n_path; k++) {
+        const double *load = p->boundary.load[k];
+        is_loaded |= load && factor[k] != 0.0;
+        for (size_t i = 0; load && i < 3 * (size_t)p->mesh.n_node; i++) work += factor[k] * load[i] * u[i];
+    }
+    return is_loaded ? work : NAN;
 }
 
 /* Evaluations in the phase of this name; below 0: they are not counted. */
@@ -143,6 +155,8 @@ static void write_row(FILE *file, const whole_row *r)
     else
         fputs(",,", file);
     write_moved(file, r);
+    if (!isnan(r->work)) fprintf(file, "%.12g", r->work);
+    fputc(',', file);
     fe_row_write(file, &r->row);
 }
 

@@ -41,11 +41,16 @@ void whole_close(whole_problem *p);
 /* Largest |u_i - reference_i| / largest |reference_i|; NaN if u contains a NaN. */
 double whole_error(size_t n, const double *u, const double *reference);
 
+/* f · u: the loads of the case at these factors [n_path] times displacements u [n_node][3] in the mesh's
+ * order. The error of a mesh is told by it: in elasticity that of f · u is the square of the one in the
+ * energy norm. NaN: nothing is loaded. */
+double whole_work(const whole_problem *p, const double *factor, const double *u);
+
 enum { WHOLE_MOST_REPETITIONS = 999 };
 /* What rows of solves have in front of the columns of fe_row; iterations and interface below 0: not known. */
 #define WHOLE_COLUMNS                                                                                        \
     "krylov,precondition,jacobian,anderson,newton_iterations,krylov_iterations,evaluations,bytes_setup,"     \
-    "bytes_back,bytes_halo,exchanges,sums,interface," FE_ROW_COLUMNS
+    "bytes_back,bytes_halo,exchanges,sums,interface,work," FE_ROW_COLUMNS
 #define WHOLE_SAMPLE_COLUMNS "krylov,precondition,jacobian,anderson," FE_SAMPLE_COLUMNS
 typedef struct whole_row {
     const char *krylov, *precondition, *jacobian;
@@ -53,6 +58,7 @@ typedef struct whole_row {
     int64_t krylov_iterations;
     fe_moved moved;   /* setup 0: not known */
     double interface; /* nodes that are ghosts of another rank, over all nodes */
+    double work;      /* of whole_work; NaN: not known */
     fe_row row;
     char device[128];
 } whole_row;

@@ -1,6 +1,6 @@
-/* Makes meshes of boxes and unstructured ones, refines, turns, describes them, gives them quadratic elements,
- * and prints what partitions cost: `meshgen box ...`, `irregular ...`, `refine ...`, `quadratic ...`, `turn
- * ...`, `info FILE`, `meshgen parts ...`. */
+/* Makes meshes of boxes, tubes and unstructured ones, refines, turns, describes them, gives them quadratic
+ * elements, and prints what partitions cost: `meshgen box ...`, `tube ...`, `irregular ...`, `refine ...`,
+ * `quadratic ...`, `turn ...`, `info FILE`, `meshgen parts ...`. */
 #include "common/mesh/bodies.h"
 #include "common/mesh/mesh.h"
 #include "common/problem/share.h"
@@ -15,6 +15,7 @@
 
 static const char usage[] =
     "usage: meshgen box --element KIND --cells NX,NY,NZ -o FILE.msh [options]\n"
+    "       meshgen tube --element KIND --cells NR,NA,NZ -o FILE.msh [options]\n"
     "       meshgen irregular --element KIND --nodes N -o FILE.msh [options]\n"
     "       meshgen refine FILE.msh --levels N -o FILE.msh [options]\n"
     "       meshgen quadratic FILE.msh -o FILE.msh [options]\n"
@@ -33,6 +34,14 @@ static const char usage[] =
     "  -r, --order ORDER         lexicographic, rcm, morton, bisection, random (lexicographic)\n"
     "  -b, --binary              binary MSH 4.1 instead of text\n"
     "  -o, --output FILE.msh\n"
+    "tube: a quarter of a tube with radii 1 and 2 and height 1/2 about the z axis, with box's options -e -d "
+    "-s -r "
+    "-b -o.\n"
+    "  All nodes lie on the true cylinders, so that sides of quadratic elements are curved. Groups: inner, "
+    "outer, "
+    "x0 and\n"
+    "  y0 where it is cut, z0, z1, \"body\"\n"
+    "  -c, --cells NR,NA,NZ      cells through the wall, along the arc and along the axis\n"
     "irregular: an unstructured mesh of the unit cube, with the groups of a box and box's options -e -s -r "
     "-b "
     "-o.\n"
@@ -264,9 +273,10 @@ static fe_status ordered_box(const box_options *o, fe_mesh *mesh)
 /* Options of another command, or a file where none is read, are refused. */
 static fe_status check_options(const char *command, const box_options *o)
 {
-    const int box = !strcmp(command, "box"), irregular = !strcmp(command, "irregular"),
-              refine = !strcmp(command, "refine"), parts = !strcmp(command, "parts"),
-              turn = !strcmp(command, "turn"), quadratic = !strcmp(command, "quadratic");
+    const int box = !strcmp(command, "box"), tube = !strcmp(command, "tube"),
+              irregular = !strcmp(command, "irregular"), refine = !strcmp(command, "refine"),
+              parts = !strcmp(command, "parts"), turn = !strcmp(command, "turn"),
+              quadratic = !strcmp(command, "quadratic");
     const char *wrong = o->n_ranks && !parts     ? "--ranks is a flag of parts"
                         : o->nodes && !irregular ? "--nodes is a flag of irregular"
                         : o->levels && !refine   ? "--levels is a flag of refine"
@@ -274,13 +284,14 @@ static fe_status check_options(const char *command, const box_options *o)
                         : o->box.cells[0] && (irregular | refine | turn | quadratic)
                             ? "--cells is a flag of box"
                         : o->order != FE_ORDER_AS_IS && turn      ? "--order is a flag of refine"
-                        : box && !o->box.cells[0]                 ? "--cells is missing"
+                        : tube && o->box.length[0] > 0            ? "--length is a flag of box"
+                        : (box | tube) && !o->box.cells[0]        ? "--cells is missing"
                         : irregular && !o->nodes                  ? "--nodes is missing"
                         : parts && !o->n_ranks                    ? "--ranks is missing"
                         : (refine | turn | quadratic) && !o->file ? "a mesh file is needed"
                         : !parts && !o->output                    ? "--output is missing"
                                                                   : NULL;
-    if (o->file && (box | irregular))
+    if (o->file && (box | tube | irregular))
         return fe_fail(FE_BAD_INPUT, "%s: \"%s\" is not a flag; see meshgen --help", command, o->file);
     return wrong ? fe_fail(FE_BAD_INPUT, "%s: %s; see meshgen --help", command, wrong) : FE_OK;
 }
@@ -310,6 +321,44 @@ static fe_status make_box(int n, char **argument)
     FE_TRY(check_options("box", &o));
     FE_TRY(ordered_box(&o, &mesh));
     return write_and_close(&o, &mesh);
+}
+
+/* Bends a box of 1 × 1 × height: x goes through the wall from radius 1 to 2, y along a quarter of the arc. */
+static void bend(fe_mesh *mesh)
+{
+    for (int n = 0; n < mesh->n_node; ++n) {
+        double *x = mesh->x + 3 * (size_t)n;
+        const double r = 1 + x[0], angle = 0.5 * acos(-1.0) * x[1];
+        const int starts = x[1] == 0, ends = x[1] == 1; /* on the planes that cut it, to the last bit */
+        x[0] = ends ? 0 : r * cos(angle), x[1] = starts ? 0 : r * sin(angle);
+    }
+}
+
+static fe_status rename_group(fe_group *group, const char *name)
+{
+    free(group->name);
+    FE_ALLOCATE(group->name, strlen(name) + 1, "group name");
+    strcpy(group->name, name);
+    return FE_OK;
+}
+
+static fe_status make_tube(int n, char **argument)
+{
+    static const char *const sides[6] = {"inner", "outer", "y0", "x0", "z0", "z1"};
+    box_options o = {.box = {.kind = FE_HEX8}, .order = FE_ORDER_LEXICOGRAPHIC};
+    fe_mesh mesh;
+    FE_TRY(read_box_options(n, argument, &o));
+    FE_TRY(check_options("tube", &o));
+    o.box.length[0] = o.box.length[1] = 1, o.box.length[2] = 0.5;
+    FE_TRY(ordered_box(&o, &mesh));
+    bend(&mesh);
+    fe_status status = FE_OK;
+    for (int side = 0; side < 6 && status == FE_OK; ++side)
+        status = rename_group(&mesh.group[side], sides[side]);
+    if (status == FE_OK) status = fe_mesh_check(&mesh); /* few cells along the arc may fold */
+    if (status == FE_OK) return write_and_close(&o, &mesh);
+    fe_mesh_close(&mesh);
+    return status;
 }
 
 static fe_status make_irregular(int n, char **argument)
@@ -484,19 +533,21 @@ static fe_status run(int n, char **argument)
         if (is_flag(argument[i], "-V", "--version")) return printf("%s", fe_version_text()), FE_OK;
     }
     if (n < 2)
-        return fe_fail(FE_BAD_INPUT, "a command is needed, box, irregular, refine, quadratic, turn, info or "
-                                     "parts; see meshgen --help");
+        return fe_fail(FE_BAD_INPUT,
+                       "a command is needed, box, tube, irregular, refine, quadratic, turn, info or "
+                       "parts; see meshgen --help");
     if (!strcmp(argument[1], "box")) return make_box(n - 1, argument + 1);
+    if (!strcmp(argument[1], "tube")) return make_tube(n - 1, argument + 1);
     if (!strcmp(argument[1], "irregular")) return make_irregular(n - 1, argument + 1);
     if (!strcmp(argument[1], "refine")) return make_finer(n - 1, argument + 1);
     if (!strcmp(argument[1], "quadratic")) return make_quadratic(n - 1, argument + 1);
     if (!strcmp(argument[1], "turn")) return make_turned(n - 1, argument + 1);
     if (!strcmp(argument[1], "parts")) return show_parts(n - 1, argument + 1);
     if (!strcmp(argument[1], "info")) return show_info(n - 1, argument + 1);
-    return fe_fail(
-        FE_BAD_INPUT,
-        "\"%s\" is not a command, box, irregular, refine, quadratic, turn, info or parts; see meshgen --help",
-        argument[1]);
+    return fe_fail(FE_BAD_INPUT,
+                   "\"%s\" is not a command, box, tube, irregular, refine, quadratic, turn, info or parts; "
+                   "see meshgen --help",
+                   argument[1]);
 }
 
 int main(int n, char **argument)

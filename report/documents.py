@@ -9,6 +9,7 @@
     <!-- predictions -->            of chips that were not measured
     <!-- predicted solves -->       whole solves there, with products in doubles and in floats
     <!-- figure: NAME -->           a figure of the report with its caption
+    <!-- accuracy -->              when each element reaches an error
     <!-- work -->                   modelled bytes and counted flop
     <!-- set-ups -->                who takes least with set-ups, what repays them
     <!-- solved: FILE... -->        results of `solve` below results/
@@ -39,7 +40,7 @@ from runner import readers
 
 PAGE = pathlib.Path("docs/claims.md")
 BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|strategies|predictions|predicted solves|"
-                   r"figure|picture|work|set-ups|solved|validation|contact)"
+                   r"figure|picture|accuracy|work|set-ups|solved|validation|contact)"
                    r"(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 QUANTITY = re.compile(r"\d[\d.,]*[ \u00a0]?(?:(?:[GM]DoF/s|ms|µs|ns|nJ|MHz|GB/s|GFLOP/s|MB|GB|W|s|%)(?![\w³])"
                       r"|times(?= as\b| faster| slower| longer))|\b(?:twice|half|three times|four times)(?= as (?:fast|long))")
@@ -98,7 +99,7 @@ def _entry(claim: Claim, verdicts: Sequence[Verdict]) -> list[str]:
 def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str, brief: bool = False) -> list[str]:
     """The sentence, on how many points of which machines it was decided, and unless it is brief what it was tested on."""
     told = [f"{words.machine(v.machine)}: {claims.counts(v)}" for v in verdicts]
-    said = "; ".join(told + [f"tested with {claims.scope(verdicts)}"] * (bool(told) and not brief))
+    said = "; ".join(told + [f"tested with {claims.scope(verdicts)}"] * (any(v.points for v in verdicts) and not brief))
     old = sources.WORDS if any(v.is_old for v in verdicts) else ""
     page = PAGE if not up else PAGE.name  # all documents but the README stand beside it
     link = f"[rows]({page}#{claim.name})"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from report import accuracy
+from report.accuracy_figures import error_over_time
 from report.comparison_figures import energy, irregular_over_box, over_host, precision, reproducible
 from report.model import Card, Model
 from report.panels import Figure
@@ -27,6 +29,7 @@ def all_figures(model: Model) -> list[Figure]:
                                                   0 if machine[1] == "cuda" else device.threads)))
     found += [make(model, card) for make in (precision, energy) for card in model.cards]
     found += [over_host(model, card) for card in model.cards if card.backend == "cuda"] + [reproducible(model)]
+    found += [error_over_time(model, card) for card in dict.fromkeys(study.card for study in accuracy.studies(model))]
     found.append(predictions(model))
     return [f for f in found if f]
 

@@ -6,7 +6,7 @@ import functools
 import json
 import re
 
-from report import contact as contact_, model as model_, rows, sources
+from report import accuracy as accuracy_, contact as contact_, model as model_, rows, sources
 from report.figures import every_figure
 from report.model import ROOT, Card, Model, Point
 from report.panels import Figure
@@ -230,5 +230,13 @@ def profile(kernels: tuple[str, ...]) -> list[str]:
     return ["", *table(head, lines, 2), *why]
 
 
-KINDS = {"figure": figure, "picture": picture, "work": work, "solved": solved, "validation": validation, "contact": contact,
+def accuracy(_: str, up: str) -> list[str]:
+    """When each element reaches an error, by the strategy that does so first."""
+    found = accuracy_.lines(model())
+    if not found:
+        raise Fault("<!-- accuracy -->: no run has rows of its problems with the work of their loads")
+    return found
+
+
+KINDS = {"accuracy": accuracy, "figure": figure, "picture": picture, "work": work, "solved": solved, "validation": validation, "contact": contact,
          "set-ups": set_ups}

@@ -28,6 +28,14 @@ def _nodes(row: rows.Row) -> float:
     return int(row["n_dof"]) / 3
 
 
+def _work_error(row: rows.Row) -> float | None:
+    """Of the tubes of report/accuracy.py, whose reference no row decides."""
+    from report import accuracy  # which needs the model, and that NumPy where it is there
+    problem = accuracy.problem_of(str(row["case"]))
+    reference = accuracy.of_tube(problem[1]) if problem and problem[0] == "tube" else None
+    return reference.error(float(row["work"])) if reference and row["work"] is not None else None
+
+
 CORNERS = {"tet4": 4, "tet4_p4": 4, "hex8": 8, "hex8_naive": 8, "tet10": 10, "hex27": 27}
 
 QUANTITIES: dict[str, Quantity] = {
@@ -46,5 +54,6 @@ QUANTITIES: dict[str, Quantity] = {
     # nodes that a rank sends, of those that it owns; 24 B each
     "interface": Quantity(_per("bytes_moved", lambda row: 24 * _nodes(row) / int(row["ranks"])), "%", 100,
                           counted=True),
+    "work_error": Quantity(_work_error, "%", 100, counted=True),
     "flop": Quantity(_per("flop", lambda row: row["n_dof"]), "flop", counted=True),
 }

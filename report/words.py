@@ -89,6 +89,8 @@ def problem_words(case: str) -> str:
         name = f"{what} cube"
     elif name.startswith("irregular"):
         name = f"{name.rpartition('-')[2]} cube, irregular mesh"
+    elif name.startswith(("tube", "beam")):
+        name = name[:4]
     elif name.startswith(("bracket", "br_")):
         name = "bracket, coarse" if name.endswith("coarse") else "bracket"
     return f"{name}, {LOADS.get(load, load)}"

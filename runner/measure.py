@@ -66,6 +66,10 @@ class Measurer:
             maker = "meshgen"
             command = [str(self.here.build / "meshgen"), "refine", points.COARSE.format(shape=shape), "--levels",
                        which.removeprefix("bracket")]
+        elif isinstance(point, points.Solves) and point.cells():
+            maker, cells = "meshgen", ",".join(map(str, point.cells()))
+            kind = ["tube"] if which.startswith("tube") else ["box", "--length", "8,1,1"]
+            command = [str(self.here.build / "meshgen"), *kind, "--element", shape, "--cells", cells]
         elif "@" in which:
             maker, nodes = "meshgen", round(point.dofs(True) / 3)
             command = [str(self.here.build / "meshgen"), "irregular", "--element", shape, "--nodes", str(nodes)]

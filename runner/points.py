@@ -8,6 +8,7 @@ each process.
 from __future__ import annotations
 
 import dataclasses
+import math
 import pathlib
 import re
 from typing import ClassVar
@@ -32,6 +33,10 @@ TRANSPORTS = ("nccl",)
 FORMS = ("cgs2", "dcgs2")  # of GMRES, as `scaling` names them, that are timed with all strategies
 COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
 QUADRATIC = ("tet10", "hex27")
+# Meshes of a size by steps between nodes, through the wall of a tube or across a beam, so that all kinds of elements have
+# the same nodes: quadratic ones have half as many cells. Even; of tubes a multiple of 4.
+CURVED = r"(tube|beam)(\d+)"
+CELLS = {"tube": (1.0, 2.0, 0.5), "beam": (8.0, 1.0, 1.0)}  # along each axis, of that number
 PART = "part"  # the pattern of plastic elements that a solve of PART_PROBLEM leaves
 PART_PROBLEM, PART_STEPS = "meshgen/bracket/bracket_coarse.json", 7  # up to the largest load
 
@@ -183,6 +188,8 @@ def made_mesh(here: Here, element: str, which: str) -> pathlib.Path:
     if "@" in which:
         problem, _, dofs = which.partition("@")
         return here.scratch / shape_of(element) / f"irregular{dofs}-{problem}.msh"
+    if re.fullmatch(CURVED, which):
+        return here.scratch / shape_of(element) / f"{which}.msh"
     if which.startswith("bracket"):
         levels = which.removeprefix("bracket")
         return here.scratch / f"bracket_{shape_of(element)}_coarse-refined{levels}.msh"
@@ -319,7 +326,8 @@ class Kernels(Point):
 @dataclasses.dataclass(frozen=True)
 class Solves(Point):
     """A whole solve; `size` is a problem: bracket, bracket_linear, bracket_fine, bracket_fine_linear; bendingN and
-    stretchedN, a cube of N cells an axis; bending@N and stretched@N, an irregular mesh of about N degrees of freedom."""
+    stretchedN, a cube of N cells an axis; bending@N and stretched@N, an irregular mesh of about N degrees of freedom;
+    tubeN, tubeN_linear and beamN, N steps between nodes through the wall or across the beam."""
 
     precondition: str = "block-jacobi"
     ranks: int = 1
@@ -351,9 +359,22 @@ class Solves(Point):
         return "Gmsh's Python interface"
 
     def mesh_to_make(self, here: Here) -> str:
-        return "_fine" if self.size.startswith("bracket_fine") else self.size if "@" in self.size else ""
+        made = "@" in self.size or self.steps_between_nodes()
+        return "_fine" if self.size.startswith("bracket_fine") else self.size.removesuffix("_linear") if made else ""
+
+    def steps_between_nodes(self) -> tuple[int, ...]:
+        """Along each axis, of a tube or a beam."""
+        match = re.fullmatch(CURVED, self.size.removesuffix("_linear"))
+        return tuple(round(int(match[2]) * share) for share in CELLS[match[1]]) if match else ()
+
+    def cells(self) -> tuple[int, ...]:
+        """Along each axis, of a tube or a beam."""
+        steps = 2 if self.element in QUADRATIC else 1
+        return tuple(max(n // steps, 1) for n in self.steps_between_nodes())
 
     def dofs(self, gmsh: bool) -> float:
+        if counts := self.steps_between_nodes():
+            return 3.0 * math.prod(n + 1 for n in counts)
         if self.size.startswith("bracket"):
             return 70_000 if "fine" in self.size else 5_000
         if "@" in self.size:
@@ -365,7 +386,7 @@ class Solves(Point):
         return re.sub(r"_fine|\d", "", self.size)
 
     def load(self) -> str:
-        if self.size.endswith("_linear") or self.size.startswith("bending"):
+        if self.size.endswith("_linear") or self.size.startswith(("bending", "beam")):
             return "linear"
         return "fixed" if self.size.startswith("stretched") and self.precondition == "block-jacobi" else "steps"
 
@@ -374,6 +395,9 @@ class Solves(Point):
             return ["meshgen/bracket/bracket.json", "--mesh", str(made_mesh(here, self.element, "_fine"))]
         if self.size.startswith("bracket"):
             return ["meshgen/bracket/bracket_coarse.json", "--mesh", COARSE.format(shape=self.element)]
+        if self.steps_between_nodes():
+            return [f"bench/problems/{'tube' if self.size.startswith('tube') else 'bending'}.json", "--mesh",
+                    str(made_mesh(here, self.element, self.mesh_to_make(here)))]
         if "@" in self.size:
             return [f"bench/problems/{self.size.partition('@')[0]}.json", "--mesh",
                     str(made_mesh(here, self.element, self.size))]

@@ -65,7 +65,9 @@ def columns_of(point: points.Point) -> rows.Row:
 
 def case_of(point: points.Solves) -> str:
     """As `solves` names it."""
-    if match := re.fullmatch(r"([a-z]+)(@?)(\d+)", point.size):
+    if point.cells():
+        mesh = point.mesh_to_make(CARD)
+    elif match := re.fullmatch(r"([a-z]+)(@?)(\d+)", point.size):
         problem, at, number = match.groups()
         mesh = f"irregular{number}-{problem}" if at else f"box{number}-{problem}"
     else:

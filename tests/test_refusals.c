@@ -251,8 +251,8 @@ static void meshgen_box_and_info(void **state)
 {
     (void)state;
     static const char *const bad[][2] = {
-        {"", "a command is needed, box, irregular, refine, quadratic, turn, info or parts"},
-        {"cube", "\"cube\" is not a command, box, irregular, refine, quadratic, turn, info or parts"},
+        {"", "a command is needed, box, tube, irregular, refine, quadratic, turn, info or parts"},
+        {"cube", "\"cube\" is not a command, box, tube, irregular, refine, quadratic, turn, info or parts"},
         {"box -o x.msh", "--cells is missing"},
         {"box -c 2", "--output is missing"},
         {"box -c 2,0,2 -o x.msh", "--cells 2,0,2: one or three counts of at least 1"},
@@ -274,6 +274,11 @@ static void meshgen_box_and_info(void **state)
         {"parts -c 2 -n 0", "--ranks 0: numbers from 1 to 4096"},
         {"parts -c 2 -n 2 -p grid", "--partition grid: auto, contiguous, metis or bisection is needed"},
         {"parts -c 2 -n 28", "--ranks 28: box has 27 nodes"},
+        {"tube -e tet4 -o x.msh", "--cells is missing"},
+        {"tube -c 2", "--output is missing"},
+        {"tube -c 2 -l 1 -o x.msh", "--length is a flag of box"},
+        {"tube -c 2 -N 300 -o x.msh", "--nodes is a flag of irregular"},
+        {"tube p.json -c 2 -o x.msh", "\"p.json\" is not a flag"},
         {"irregular -e tet4 -o x.msh", "--nodes is missing"},
         {"irregular -N 0 -o x.msh", "--nodes 0: a whole number from 1"},
         {"irregular -N 300", "--output is missing"},

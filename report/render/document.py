@@ -14,6 +14,7 @@ from report.captions import FASTER
 from report.model import LEAST_PROCESSES, NOISY, Model, Time, counted, interval
 from report.panels import Figure
 from report.places import ranked
+from report.render.accuracy import accuracy_table
 from report.render.jacobians import jacobians_table
 from report.render.tables import (GIGA, Cell, Table, answers, answers_table, break_even_table, choice_table, fastest_matrix,
                                   fullest, listed,
@@ -284,7 +285,8 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 of(*shown("throughput", "time", "cold", "irregular", "plastic", "part", "conditions", "roofline"),
                    *tables)),
         Section("wholes", "Whole solves",
-                of(*shown("solves", "breakdown", "break-even"), break_even_table(model), jacobians_table(model))),
+                of(*shown("solves", "breakdown", "break-even"), break_even_table(model), jacobians_table(model),
+                   *shown("accuracy"), accuracy_table(model))),
         Section("several", "Several GPUs, hosts, precision, reproducibility, energy, contact, other chips",
                 shown("scaling", "host", "precision", "reproducible", "energy", "contact", "predictions")),
         Section("studies", "Anderson acceleration and orthogonality", shown("anderson", "orthogonality")),

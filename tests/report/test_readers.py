@@ -1,6 +1,7 @@
 """Which claims read which experiment, and that the points say what their rows will have."""
 
 import dataclasses
+import math
 import pathlib
 import unittest
 
@@ -81,6 +82,15 @@ class Readers(unittest.TestCase):
             self.assertIn(readers.case_of(points.Solves("cuda", "hex8", size)), known)
         irregular = points.Solves("cuda", "tet4", "stretched@300000", "multigrid")
         self.assertEqual(readers.case_of(irregular), "irregular300000-stretched-steps")
+
+    def test_tubes_and_beams_have_the_same_nodes_for_all_elements(self):
+        for size, case, cells in (("tube8", "tube8-steps", (8, 16, 4)), ("tube8_linear", "tube8-linear", (8, 16, 4)),
+                                  ("beam4", "beam4-linear", (32, 4, 4))):
+            linear, quadratic = (points.Solves("host", e, size, "multigrid") for e in ("tet4", "tet10"))
+            self.assertEqual((readers.case_of(linear), readers.case_of(quadratic)), (case, case))
+            self.assertEqual((linear.cells(), tuple(2 * n for n in quadratic.cells())), (cells, cells))
+            self.assertEqual(linear.dofs(False), 3 * math.prod(n + 1 for n in cells))
+            self.assertEqual(points.parse(quadratic.name()), quadratic)
 
     def test_experiments_know_the_claims_that_read_them(self):
         _, tasks, _ = readers.paper()

@@ -1,0 +1,221 @@
+"""Which element and which strategy reaches an error first: rows of tubes and beams (experiment `accuracy`).
+
+The error is that of the work of the loads, f · u, relative: in elasticity the square of the relative error in the energy
+norm. It is held against a reference that no row decides: of the tube the solution in one dimension (report/tube.py); of
+the beam what the finest meshes of both quadratic elements tend to (Richardson), where these agree. What is below ten
+times the uncertainty of the reference, or the tolerance of the solver, is no error of a mesh and is left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from report.model import ONE_PROCESS, Card, Model, Point, Run
+from report.selection import speaking
+from report.text import seconds, table
+from report.wholes import Whole, is_usual, wholes
+from report.words import ELEMENT
+
+CASE = re.compile(r"(tube|beam)(\d+)-(linear|steps)")
+SOLVER = 1e-8  # relative, of Krylov's method
+SURE = 10      # times the uncertainty
+TARGETS = (1e-2, 1e-3, 1e-4)
+MATRIX = "assembled_bsr"  # the usual way of codes, beside the fastest one
+ELEMENTS = ("tet4", "hex8", "tet10", "hex27")
+WORDS = {("tube", "linear"): "tube, elastic", ("tube", "steps"): "tube, close to its limit load",
+         ("beam", "linear"): "clamped beam, elastic"}
+Problem = tuple[str, str]  # tube or beam, linear or steps
+
+
+@dataclasses.dataclass(frozen=True)
+class Reference:
+    value: float
+    uncertainty: float  # relative
+
+    def error(self, work: float) -> float:
+        return abs(work / self.value - 1)
+
+    @property
+    def least(self) -> float:
+        """Errors below are not told."""
+        return max(SURE * self.uncertainty, SURE * SOLVER)
+
+
+@dataclasses.dataclass(frozen=True)
+class Solved:
+    """A strategy's solve on one mesh."""
+
+    steps: int  # between nodes, the finer the more
+    error: float
+    total: float  # seconds, with set-ups
+    whole: Whole
+
+    @property
+    def noisy(self) -> bool:
+        return self.whole.solve.time.noisy
+
+
+def problem_of(case: str) -> Problem | None:
+    match = CASE.fullmatch(case)
+    return (match[1], match[3]) if match else None
+
+
+def steps_of(case: str) -> int:
+    match = CASE.fullmatch(case)
+    assert match
+    return int(match[2])
+
+
+# --- references -----------------------------------------------------------------------------------------------
+
+
+def extrapolated(works: Mapping[int, float]) -> float | None:
+    """What three meshes tend to of which each is twice as fine as the one before; None where they do not converge."""
+    finest = max(works, default=0)
+    if finest % 4 or not {finest // 4, finest // 2} <= set(works):
+        return None
+    first, second, last = (works[n] for n in (finest // 4, finest // 2, finest))
+    before, after = second - first, last - second
+    if after == 0:
+        return last
+    return last + after / (before / after - 1) if before / after > 1 else None
+
+
+@functools.cache
+def of_tube(load: str) -> Reference | None:
+    try:
+        from report import tube
+    except ImportError:  # no NumPy
+        return None
+    problem = tube.read()
+    return Reference(problem.lame(), 0.0) if load == "linear" else Reference(tube.work(problem), tube.ACCURACY)
+
+
+def reference_of(problem: Problem, points: Iterable[Point]) -> Reference | None:
+    """points: of this problem, on any machine. None where it is not known."""
+    if problem[0] == "tube":
+        return of_tube(problem[1])
+    works: dict[str, dict[int, float]] = {}
+    for p in points:
+        works.setdefault(p.element, {})[steps_of(p.case)] = p.work
+    ends = [extrapolated(works.get(element, {})) for element in ("tet10", "hex27")]
+    if None in ends:
+        return None
+    value = sum(ends) / len(ends)
+    return Reference(value, max(abs(end / value - 1) for end in ends))
+
+
+# --- errors over time -----------------------------------------------------------------------------------------
+
+
+def told(model: Model) -> list[Point]:
+    """Points of the study with the usual settings."""
+    return [p for p in model.of("solves.csv") if problem_of(p.case) and p.ranks == 1 and p.precondition == "multigrid"
+            and p.row["precision"] == "double" and p.row["work"] is not None and is_usual(p)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """Of one problem on one card: the run that speaks."""
+
+    card: Card
+    problem: Problem
+    run: Run
+    reference: Reference
+    solved: dict[str, dict[str, list[Solved]]]  # by element and strategy, the coarsest first
+
+    def best(self, element: str) -> str:
+        """The strategy that takes least on the finest mesh."""
+        of = self.solved[element]
+        finest = max(some[-1].steps for some in of.values())
+        return min((s for s in of if of[s][-1].steps == finest), key=lambda s: of[s][-1].total)
+
+
+def studies(model: Model) -> list[Study]:
+    found = []
+    every = told(model)
+    for problem in WORDS:
+        own = [p for p in every if problem_of(p.case) == problem]
+        reference = reference_of(problem, own)
+        for card in dict.fromkeys(p.card for p in own) if reference else ():
+            some = speaking(p for p in own if p.card == card)
+            found.append(Study(card, problem, some[0].run, reference, solved_of(some, reference)))
+    return found
+
+
+def solved_of(some: Sequence[Point], reference: Reference) -> dict[str, dict[str, list[Solved]]]:
+    solved: dict[str, dict[str, list[Solved]]] = {}
+    for element in ELEMENTS:
+        for case in sorted({p.case for p in some if p.element == element}, key=steps_of):
+            here = [p for p in some if p.element == element and p.case == case]
+            for strategy, whole in wholes(here).items():
+                error = reference.error(whole.solve.work)
+                solved.setdefault(element, {}).setdefault(strategy, []).append(
+                    Solved(steps_of(case), error, whole.total, whole))
+    return solved
+
+
+@dataclasses.dataclass(frozen=True)
+class Reached:
+    """An error by a strategy."""
+
+    seconds: float
+    is_end: bool  # the coarsest mesh has a smaller one, so that it is an upper end
+    noisy: bool   # a solve that tells it is
+    strategy: str = ""
+    tied: bool = False  # another strategy is not told apart
+
+    def words(self, names: Callable[[str], str]) -> str:
+        return f"{'≤ ' * self.is_end}{seconds(self.seconds)}, {names(self.strategy)}{'~' * (self.noisy or self.tied)}"
+
+
+def time_to(some: Sequence[Solved], target: float, least: float) -> Reached | None:
+    """When the error stays below the target, between two meshes on straight lines of logarithms; None where no mesh has
+    such an error, or the reference cannot tell."""
+    if target < least or not some:
+        return None
+    above = [i for i, s in enumerate(some) if s.error > target]
+    if not above:
+        return Reached(some[0].total, True, some[0].noisy)
+    if above[-1] + 1 == len(some):
+        return None
+    a, b = some[above[-1]], some[above[-1] + 1]
+    share = math.log(a.error / target) / math.log(a.error / max(b.error, least))
+    return Reached(a.total * (b.total / a.total)**share, False, a.noisy or b.noisy)
+
+
+def first(study: Study, element: str, target: float) -> Reached | None:
+    """By the strategy that is there first. Set-ups are timed once, so that it is not told from others that take no longer
+    than a tenth more."""
+    found = {s: t for s, some in study.solved.get(element, {}).items() if (t := time_to(some, target, study.reference.least))}
+    if not found:
+        return None
+    own = min(found, key=lambda s: found[s].seconds)
+    tied = any(t.seconds <= ONE_PROCESS * found[own].seconds for s, t in found.items() if s != own)
+    return dataclasses.replace(found[own], strategy=own, tied=tied)
+
+
+def cell(study: Study, element: str, target: float) -> str:
+    reached = first(study, element, target)
+    return reached.words("`{}`".format) if reached else "-"
+
+
+def percent(target: float) -> str:
+    return f"{100 * target:g} %"
+
+
+def lines(model: Model) -> list[str]:
+    """A table: time to an error by element."""
+    body = [[study.card.short, WORDS[study.problem], ELEMENT[element],
+             *(cell(study, element, target) for target in TARGETS), f"{study.reference.least:.0e}"]
+            for study in studies(model) for element in in_elements(study)]
+    head = ["on", "problem", "element", *(f"to {percent(target)}" for target in TARGETS), "errors told from"]
+    return table(head, body, 3) if body else []
+
+
+def in_elements(study: Study) -> list[str]:
+    return [element for element in ELEMENTS if element in study.solved]

@@ -1,0 +1,54 @@
+"""Figures of the error over time (report/accuracy.py)."""
+
+from __future__ import annotations
+
+from report import accuracy
+from report.captions import noisy, where
+from report.model import Card, Model
+from report.panels import INK, PALETTE, SHAPES, Axis, Figure, Panel, decades, figure
+from report.words import ELEMENT, STRATEGY
+
+
+def panel_of(study: accuracy.Study) -> Panel:
+    """A line for each element with its fastest strategy, a dashed one with the matrix."""
+    told = {(element, strategy): [s for s in some if s.error >= study.reference.least]
+            for element, of in study.solved.items() for strategy, some in of.items()}
+    shown = [s for element in study.solved for strategy in (study.best(element), accuracy.MATRIX)
+             for s in told.get((element, strategy), [])]
+    panel = Panel(accuracy.WORDS[study.problem],
+                  decades("seconds, set-ups and all load steps", [s.total for s in shown], grow=1.6) if shown else
+                  Axis("", 1, 10, (), True),
+                  decades("error of the loads' work", [*(s.error for s in shown), *accuracy.TARGETS[:1]], grow=1.6))
+    for target in accuracy.TARGETS:
+        if panel.y.low < target < panel.y.high:
+            panel.dashed.append(([(panel.x.low, target), (panel.x.high, target)], INK))
+    for element in accuracy.in_elements(study):
+        i = accuracy.ELEMENTS.index(element)
+        best = told[element, study.best(element)]
+        panel.lines.append(([(s.total, s.error) for s in best], PALETTE[i]))
+        for s in best:
+            panel.mark(s.total, s.error, PALETTE[i], SHAPES[i], s.noisy)
+        if study.best(element) != accuracy.MATRIX:
+            panel.dashed.append(([(s.total, s.error) for s in told.get((element, accuracy.MATRIX), [])], PALETTE[i]))
+    panel.lines = [line for line in panel.lines if len(line[0]) > 1]
+    panel.dashed = [line for line in panel.dashed if len(line[0]) > 1]
+    return panel
+
+
+def error_over_time(model: Model, card: Card) -> Figure | None:
+    some = [study for study in accuracy.studies(model) if study.card == card]
+    if not some:
+        return None
+    elements = [e for e in accuracy.ELEMENTS if any(e in study.solved for study in some)]
+    best = "; ".join(f"{accuracy.WORDS[study.problem]}: " + ", ".join(
+        f"{ELEMENT[e]} {STRATEGY[study.best(e)]}" for e in accuracy.in_elements(study)) for study in some)
+    times = [s.whole.solve.time for study in some for of in study.solved.values() for each in of.values() for s in each]
+    return figure(f"accuracy-{card.key}", f"Error over time, {card.words}",
+                  f"Relative error of the work of the loads over the time of the whole solve with set-ups, {card.words}: the "
+                  f"lower at a time, the better. Each point is a mesh, and all elements have the same nodes. Lines: the "
+                  f"strategy that takes least on the finest mesh ({best}); dashed: {STRATEGY[accuracy.MATRIX]}, where it is "
+                  f"another one. Errors that the reference cannot tell are left out; with multigrid"
+                  f"{noisy(times)}; {where(study.run for study in some)}.",
+                  [panel_of(study) for study in some], [study.run for study in some], columns=3, height=4.2, left=1.5,
+                  legend=[(ELEMENT[e], PALETTE[accuracy.ELEMENTS.index(e)], SHAPES[accuracy.ELEMENTS.index(e)])
+                          for e in elements])

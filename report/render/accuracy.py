@@ -1,0 +1,41 @@
+"""When each element reaches an error, as a table of the report."""
+
+from __future__ import annotations
+
+from report import accuracy
+from report.model import ONE_PROCESS, Model
+from report.render.tables import Cell, Table, kinds
+from report.text import count, digits
+from report.words import ELEMENT, STRATEGY
+
+
+def reached(study: accuracy.Study, element: str, target: float) -> Cell:
+    found = accuracy.first(study, element, target)
+    return Cell(found.words(STRATEGY.__getitem__), found.seconds) if found else Cell("")
+
+
+def accuracy_table(model: Model) -> Table | None:
+    lines: list[list[Cell]] = []
+    shown = []
+    for study in accuracy.studies(model):
+        for element in accuracy.in_elements(study):
+            best = study.best(element)
+            finest = study.solved[element][best][-1]
+            shown.append(finest.whole.solve.time)
+            lines.append([Cell(study.card.short), Cell(accuracy.WORDS[study.problem]), Cell(ELEMENT[element]),
+                          *(reached(study, element, target) for target in accuracy.TARGETS),
+                          Cell(count(finest.whole.solve.n_dof), finest.whole.solve.n_dof),
+                          Cell(f"{digits(100 * finest.error)} %", finest.error), Cell(study.run.marked)])
+    if not lines:
+        return None
+    return Table(
+        "accuracy", "When each element reaches an error",
+        "Time of the whole solve with set-ups until the relative error of the work of the loads stays below so much, "
+        "interpolated between meshes by logarithms, and the strategy that is there first. Empty: no mesh that was measured "
+        "has it, or the reference cannot tell such an error. ≤: the coarsest mesh has it. ~: the solve is noisy, or another "
+        "strategy takes no longer "
+        f"than a factor of {ONE_PROCESS} more, so that which one is first is not decided. "
+        "Then the degrees of freedom of the "
+        f"finest mesh, and its error. {kinds(shown)}.",
+        ["card", "problem", "element", *(f"to {accuracy.percent(target)}" for target in accuracy.TARGETS),
+         "finest mesh, DoF", "its error", "commit"], lines, words=3)

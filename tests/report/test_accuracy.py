@@ -1,0 +1,130 @@
+"""The error over time: references, interpolation, which strategy is first."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import tempfile
+import unittest
+
+from report import accuracy, model, tube
+from report.accuracy_figures import error_over_time
+from report.quantities import QUANTITIES
+from report.render.accuracy import accuracy_table
+from tests.report import small
+
+COLUMNS = list(dict.fromkeys([*small.SOLVES, "work", "noise"]))
+SOLVE = {"krylov": "cg", "precondition": "multigrid", "jacobian": "tangent", "anderson": 0, "newton_iterations": 9,
+         "krylov_iterations": 90, "plastic": "", "plastic_pattern": "", "backend": "host", "device": "CPU", "threads": 1,
+         "setup_s": 0.0}
+
+
+def solve(case: str, element: str, work: float, seconds: float, variant: str = "patch") -> dict:
+    n = 3 * (accuracy.steps_of(case) + 1)**3
+    return small.row(seconds, operation="solve", case=case, element=element, n_dof=n, work=repr(work), variant=variant, **SOLVE)
+
+
+class References(unittest.TestCase):
+    def test_a_tube_that_does_not_yield_is_lames(self):
+        elastic = dataclasses.replace(tube.read(), sigma_y=1e9, pressures=(150,))
+        self.assertLess(abs(tube.work(elastic) / elastic.lame() - 1), 1e-9)
+
+    def test_a_plastic_tube_gives_more_and_its_elements_are_fine_enough(self):
+        told = tube.read()
+        elastic = told.lame() * (told.pressures[-1] / told.pressures[0])**2
+        self.assertGreater(tube.work(told), 1.2 * elastic)
+        self.assertLess(abs(tube.work(told) / tube.work(told, 2 * tube.ELEMENTS) - 1), tube.ACCURACY)
+
+    def test_beyond_the_limit_load_there_is_no_answer(self):
+        told = tube.read()
+        self.assertLess(told.pressures[-1], told.limit())
+        with self.assertRaises((ArithmeticError, ValueError)):
+            tube.work(dataclasses.replace(told, pressures=(*told.pressures, 1.05 * told.limit())), 20)
+
+    def test_extrapolation_is_exact_for_one_power_and_refuses_what_does_not_converge(self):
+        self.assertAlmostEqual(accuracy.extrapolated({n: 5 - 3 / n**2 for n in (4, 8, 16)}), 5, 12)
+        self.assertIsNone(accuracy.extrapolated({4: 1.0, 8: 1.1, 16: 1.3}))
+        self.assertIsNone(accuracy.extrapolated({4: 1.0, 8: 1.2, 16: 1.1}))
+        self.assertIsNone(accuracy.extrapolated({8: 1.0, 16: 1.1}))
+
+    def test_the_error_of_a_row(self):
+        told = QUANTITIES["work_error"].of
+        value = tube.work(tube.read())
+        self.assertAlmostEqual(told({"case": "tube8-steps", "work": 0.98 * value}), 0.02, 12)
+        self.assertIsNone(told({"case": "tube8-steps", "work": None}))
+        self.assertIsNone(told({"case": "beam8-linear", "work": value}))
+
+
+class Times(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def build(self, lines: list[dict]) -> model.Model:
+        run = pathlib.Path(self.folder.name) / "m/2026-11-28-c1"
+        run.mkdir(parents=True)
+        small.write(run / "solves.csv", COLUMNS, lines)
+        return model.build(pathlib.Path(self.folder.name))
+
+    def one(self, lines: list[dict]) -> accuracy.Study:
+        study, = accuracy.studies(self.build(lines))
+        return study
+
+    def test_times_lie_between_meshes_on_lines_of_logarithms(self):
+        value = tube.read().lame()
+        study = self.one([solve(f"tube{n}-linear", "hex8", value * (1 - e), t)
+                          for n, e, t in ((4, 1e-1, 1.0), (8, 1e-3, 100.0))])
+        reached = accuracy.first(study, "hex8", 1e-2)
+        self.assertEqual((reached.strategy, reached.is_end, reached.noisy, reached.tied), ("patch", False, False, False))
+        self.assertAlmostEqual(reached.seconds, 10, 6)
+        self.assertIsNone(accuracy.first(study, "hex8", 1e-4))
+        self.assertIsNone(accuracy.first(study, "tet4", 1e-2))
+
+    def test_the_coarsest_mesh_is_an_upper_end(self):
+        study = self.one([solve("tube4-linear", "hex27", tube.read().lame() * 1.001, 2.0)])
+        self.assertEqual(accuracy.cell(study, "hex27", 1e-2), "≤ 2.00 s, `patch`")
+
+    def test_an_error_that_grows_again_is_not_reached(self):
+        value = tube.read().lame()
+        study = self.one([solve(f"tube{n}-linear", "hex8", value * (1 - e), 1.0 * n)
+                          for n, e in ((4, 1e-3), (8, 2e-2))])
+        self.assertIsNone(accuracy.first(study, "hex8", 1e-2))
+
+    def test_the_first_strategy_counts_its_set_up(self):
+        value = tube.read().lame() * 0.999
+        dear = solve("tube4-linear", "tet10", value, 1.0, "assembled_bsr") | {"setup_s": 5.0}
+        study = self.one([dear, solve("tube4-linear", "tet10", value, 3.0, "element_atomic")])
+        self.assertEqual(accuracy.cell(study, "tet10", 1e-2), "≤ 3.00 s, `element_atomic`")
+        self.assertEqual(study.best("tet10"), "element_atomic")
+
+    def test_noise_and_a_tenth_do_not_tell_who_is_first(self):
+        value = tube.read().lame() * 0.999
+        near = solve("tube4-linear", "tet10", value, 3.2)
+        study = self.one([near, solve("tube4-linear", "tet10", value, 3.0, "element_atomic"),
+                          solve("tube4-linear", "hex27", value, 3.0) | {"noise": "loaded"}])
+        self.assertEqual(accuracy.cell(study, "tet10", 1e-2), "≤ 3.00 s, `element_atomic`~")
+        self.assertEqual(accuracy.cell(study, "hex27", 1e-2), "≤ 3.00 s, `patch`~")
+
+    def test_a_beam_needs_both_quadratic_elements_that_agree(self):
+        lines = [solve(f"beam{n}-linear", e, 5 * (1 - c / n**2), 1.0 * n) for n in (2, 4, 8)
+                 for e, c in (("tet10", 0.2), ("hex27", 0.1))]
+        study = self.one(lines)
+        self.assertAlmostEqual(study.reference.value, 5, 9)
+        self.assertIsNotNone(accuracy.first(study, "tet10", 1e-2))
+        self.assertEqual(accuracy.reference_of(study.problem, []), None)
+        apart = accuracy.Reference(5.0, 2e-3)
+        self.assertIsNone(accuracy.time_to(study.solved["tet10"]["patch"], 1e-2, apart.least))
+
+    def test_the_figure_and_the_table_show_every_element(self):
+        value = tube.read().lame()
+        read = self.build([solve(f"tube{n}-linear", e, value * (1 - 1 / n**2), 0.1 * n, v) for n in (4, 8, 16)
+                           for e in accuracy.ELEMENTS for v in ("patch", "assembled_bsr")])
+        figure = error_over_time(read, accuracy.studies(read)[0].card)
+        self.assertEqual(len(figure.panels[0].lines), 4)
+        self.assertEqual(len(figure.panels[0].points), 12)
+        self.assertEqual(len(accuracy_table(read).rows), 4)
+        self.assertEqual(len(accuracy.lines(read)), 2 + 4)
+
+
+if __name__ == "__main__":
+    unittest.main()
