@@ -26,7 +26,7 @@ SURE = 10      # times the uncertainty
 TARGETS = (1e-2, 1e-3, 1e-4)
 MATRIX = "assembled_bsr"  # the usual way of codes, beside the fastest one
 ELEMENTS = ("tet4", "hex8", "tet10", "hex27")
-WORDS = {("tube", "linear"): "tube, elastic", ("tube", "steps"): "tube, close to its limit load",
+WORDS = {("tube", "linear"): "tube, elastic", ("tube", "steps"): "tube, near its limit load",
          ("beam", "linear"): "clamped beam, elastic"}
 Problem = tuple[str, str]  # tube or beam, linear or steps
 

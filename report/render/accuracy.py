@@ -25,7 +25,7 @@ def accuracy_table(model: Model) -> Table | None:
             lines.append([Cell(study.card.short), Cell(accuracy.WORDS[study.problem]), Cell(ELEMENT[element]),
                           *(reached(study, element, target) for target in accuracy.TARGETS),
                           Cell(count(finest.whole.solve.n_dof), finest.whole.solve.n_dof),
-                          Cell(f"{digits(100 * finest.error)} %", finest.error), Cell(study.run.marked)])
+                          Cell(digits(100 * finest.error), finest.error), Cell(study.run.marked)])
     if not lines:
         return None
     return Table(
@@ -38,4 +38,4 @@ def accuracy_table(model: Model) -> Table | None:
         "Then the degrees of freedom of the "
         f"finest mesh, and its error. {kinds(shown)}.",
         ["card", "problem", "element", *(f"to {accuracy.percent(target)}" for target in accuracy.TARGETS),
-         "finest mesh, DoF", "its error", "commit"], lines, words=3)
+         "finest mesh, DoF", "its error, %", "commit"], lines, words=3)
