@@ -129,7 +129,8 @@ TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tes
 FUZZERS := mesh problem command writer
 FUZZ_OBJECTS := $(patsubst %,$(BUILD)/obj/%.o,$(filter-out tests/fuzz/main.c,$(wildcard tests/fuzz/*.c)) bench/options.c bench/answer.c bench/output.c)
 # The longest first, since several run at a time on a machine with many cores.
-TESTS := $(patsubst %,$(BUILD)/tests/%,test_sweep $(filter-out test_sweep,$(basename $(notdir $(TEST_SOURCES)))))
+LONGEST := test_validation test_assembly test_sweep
+TESTS := $(patsubst %,$(BUILD)/tests/%,$(LONGEST) $(filter-out $(LONGEST),$(basename $(notdir $(TEST_SOURCES)))))
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves $(if $(HAVE_PETSC),$(BUILD)/peers)) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
