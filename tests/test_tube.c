@@ -95,8 +95,10 @@ static void work_of_the_pressure_converges_to_lames(void **state)
         const char *name;
         int is_quadratic;
         double bound, part; /* of the coarse mesh's error; of that the finer one's */
-    } element[] = {
-        {"tet4", 0, 0.05, 0.35}, {"hex8", 0, 0.02, 0.3}, {"tet10", 1, 0.001, 0.12}, {"hex27", 1, 0.002, 0.12}};
+    } element[] = {{"tet4", 0, 0.05, 0.35},
+                   {"hex8", 0, 0.02, 0.3},
+                   {"tet10", 1, 0.001, 0.12},
+                   {"hex27", 1, 0.002, 0.12}};
     const double exact = 10 * 0.5 * acos(-1.0) * 0.5 * lame(1); /* of a quarter of the wall, 0.5 high */
     write_problem("quarter.json", "z0", "z1");
     for (int k = 0; k < 4; k++) {
