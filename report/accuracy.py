@@ -11,16 +11,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from report.cases import STUDIED
 from report.model import ONE_PROCESS, Card, Model, Point, Run
 from report.selection import speaking
 from report.text import seconds, table
 from report.wholes import Whole, is_usual, wholes
 from report.words import ELEMENT
 
-CASE = re.compile(r"(tube|beam)(\d+)-(linear|steps)")
 SOLVER = 1e-8  # relative, of Krylov's method
 SURE = 10      # times the uncertainty
 TARGETS = (1e-2, 1e-3, 1e-4)
@@ -60,12 +59,12 @@ class Solved:
 
 
 def problem_of(case: str) -> Problem | None:
-    match = CASE.fullmatch(case)
+    match = STUDIED.fullmatch(case)
     return (match[1], match[3]) if match else None
 
 
 def steps_of(case: str) -> int:
-    match = CASE.fullmatch(case)
+    match = STUDIED.fullmatch(case)
     assert match
     return int(match[2])
 

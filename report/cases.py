@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from report.rows import Fault, Row
 
 
+# Of whole solves whose errors are compared (report/accuracy.py): the mesh, steps between its nodes, and the load.
+STUDIED = re.compile(r"(tube|beam)(\d+)-(linear|steps)")
 # Of meshes, by how a case begins.
 KINDS = {"box": "box", "irregular": "irregular", "bracket": "bracket", "br_": "bracket"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from report import rows
+from report import accuracy, rows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +30,6 @@ def _nodes(row: rows.Row) -> float:
 
 def _work_error(row: rows.Row) -> float | None:
     """Of the tubes of report/accuracy.py, whose reference no row decides."""
-    from report import accuracy  # which needs the model, and that NumPy where it is there
     problem = accuracy.problem_of(str(row["case"]))
     reference = accuracy.of_tube(problem[1]) if problem and problem[0] == "tube" else None
     return reference.error(float(row["work"])) if reference and row["work"] is not None else None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Sequence
 
 from report import set_ups
+from report.cases import STUDIED
 from report.model import Card, Model, Point
 from report.places import one, ranked
 from report.rows import USUAL_SOLVE
@@ -43,9 +43,6 @@ PHASES = {
     "other": Phase("other", PARTS[5]),
 }
 
-STUDY = re.compile(r"(tube|beam)\d+-")  # cases of report/accuracy.py, where errors are compared
-
-
 def is_usual(p: Point) -> bool:
     """A solve with tangents and without acceleration."""
     return all(p.row[name] == value for name, value in USUAL_SOLVE.items())
@@ -62,7 +59,7 @@ def solves_of(model: Model, least: int = 0) -> dict[SolvePlace, list[Point]]:
     at: dict[SolvePlace, list[Point]] = {}
     for p in model.of("solves.csv"):
         if p.ranks == 1 and not p.strategy.startswith("petsc") and p.row["precision"] == "double" and is_usual(p) \
-                and not STUDY.match(p.case):
+                and not STUDIED.fullmatch(p.case):
             at.setdefault((p.card, p.case, p.element, p.krylov, p.precondition, p.n_dof), []).append(p)
 
     def rank(entry: tuple[SolvePlace, list[Point]]) -> tuple[int, int, bool]:

@@ -14,8 +14,8 @@ static void copy_sources(void)
     free(read_success("{ { git ls-files -zco --exclude-standard %s | xargs -0 cp -p --parents -t '%s'; } && "
                       "test -f '%s/Makefile' || cp -pr %s '%s'; } 2>&1",
                       parts, test_folder, test_folder, parts, test_folder));
-    free(read_success("cd '%s' && sh tests/copy_build.sh \"$OLDPWD/%s\" build '%s' 2>&1", test_folder,
-                      build_folder(), build_folder()));
+    free(read_success("from=$(cd '%s' && pwd) && cd '%s' && sh tests/copy_build.sh \"$from\" build '%s' 2>&1",
+                      build_folder(), test_folder, build_folder()));
 }
 
 /* The path of a file in the copy. */

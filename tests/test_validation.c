@@ -147,8 +147,8 @@ static void test_run(void **state)
     assert_int_equal(failures, 0);
 }
 
-/* Quadratic elements have no products in floats. All their runs are with multigrid, but for a few of one
- * strategy. */
+/* Quadratic elements have no products in floats. Of the further preconditioners, which one strategy shows,
+ * they have block-Jacobi and the direct solver. */
 static int meshes_of(const run *of)
 {
     const int kind = of->precondition,
