@@ -144,8 +144,8 @@ fe_status fe_problem_valence(const fe_problem *p, const int *conn, int threads, 
 /* Makes the floats of the table's precision and calls setup where there is one; *work is NULL otherwise.
  * FE_BAD_INPUT where the precision does not have the element kind. */
 fe_status fe_assembly_set_up(const fe_assembly *a, fe_problem *p, void **work);
-/* The same of a table in single precision for elastic products alone: without a tangent in floats.
- * in_double: the work of the strategy's table in double precision. */
+/* The same of a table in single precision for elastic products alone, which it has of quadratic elements,
+ * too: without a tangent in floats. in_double: the work of the strategy's table in double precision. */
 fe_status fe_assembly_set_up_elastic(const fe_assembly *single, fe_problem *p, void *in_double, void **work);
 
 #ifdef __cplusplus

@@ -129,11 +129,11 @@ enum {
 #define FE_EACH_QUADRATIC(X, ...)                                                                            \
     X(FE_TET10, tet10_single, ##__VA_ARGS__) X(FE_HEX27, hex27_single, ##__VA_ARGS__)
 #endif
-/* Whether a precision has a kind. */
+/* Whether a precision has all operations of a kind. Of quadratic elements single precision has what multigrid
+ * smooths with, elastic products (fe_assembly_set_up_elastic; FE_PLASTIC_NAME in common/physics/view.h). */
 FE_BOTH int fe_precision_has(int precision, int kind)
 {
-    return precision == FE_DOUBLE || kind == FE_TET4 || kind == FE_HEX8 ||
-           (precision == FE_SINGLE && (kind == FE_TET10 || kind == FE_HEX27));
+    return precision == FE_DOUBLE || kind == FE_TET4 || kind == FE_HEX8;
 }
 /* Whether bodies of a precision and a kind know Voce's law of hardening. */
 FE_BOTH int fe_voce_has(int precision, int kind)

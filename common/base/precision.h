@@ -7,7 +7,8 @@
  *   single   float                    float                                     float
  *
  * States of points are doubles in each, and the material update is that of double precision. Single and mixed
- * precision have the element kinds Tet4 and Hex8. */
+ * precision have the element kinds Tet4 and Hex8; of Tet10 and Hex27 single precision has elastic
+ * products, for multigrid. */
 #ifndef FE_PRECISION_H
 #define FE_PRECISION_H
 

@@ -129,6 +129,24 @@ FE_BOTH int fe_full_has(int precision, int kind)
 #define FE_FULL_hex8_single(X, ...)
 #define FE_FULL_tet10_single(X, ...)
 #define FE_FULL_hex27_single(X, ...)
+/* Kinds that have bodies with plasticity, residual and tangent products. FE_PLASTIC_NAME(X, ...): X(...) for
+ * these, otherwise nothing. */
+#define FE_PLASTIC_tet4(X, ...) X(__VA_ARGS__)
+#if FE_PRECISION == FE_SINGLE
+#define FE_PLASTIC_tet10(X, ...)
+#else
+#define FE_PLASTIC_tet10 FE_PLASTIC_tet4
+#endif
+#define FE_PLASTIC_tet4_p4 FE_PLASTIC_tet4
+#define FE_PLASTIC_hex8 FE_PLASTIC_tet4
+#define FE_PLASTIC_hex8_naive FE_PLASTIC_tet4
+#define FE_PLASTIC_hex27 FE_PLASTIC_tet10
+#define FE_PLASTIC_tet4_mixed FE_PLASTIC_tet4
+#define FE_PLASTIC_hex8_mixed FE_PLASTIC_tet4
+#define FE_PLASTIC_tet4_single FE_PLASTIC_tet4
+#define FE_PLASTIC_hex8_single FE_PLASTIC_tet4
+#define FE_PLASTIC_tet10_single FE_PLASTIC_tet10
+#define FE_PLASTIC_hex27_single FE_PLASTIC_tet10
 /* To keep the build short hex8_naive, which is only compared with, has none of these. FE_SEVERAL_NAME(X,
  * ...): X(...) for the kinds that have them, otherwise nothing. */
 FE_BOTH int fe_several_has(int kind) { return kind != FE_HEX8_NAIVE; }

@@ -33,13 +33,11 @@ fe_problem fe_problem_in(const fe_problem *p, int precision)
     return in;
 }
 
-static fe_status check_kind(const fe_assembly *a, const fe_problem *p)
+static fe_status check_kind(const fe_assembly *a, const fe_problem *p, int elastic)
 {
-    if (!fe_precision_has(a->precision, p->kind))
-        return fe_fail(FE_BAD_INPUT,
-                       "%s: there is no %s precision of these elements, only of tet4 and hex8%s",
-                       fe_kind_name(p->kind), fe_precision_name(a->precision),
-                       a->precision == FE_SINGLE ? ", tet10 and hex27" : "");
+    if (!fe_precision_has(a->precision, p->kind) && !(elastic && fe_is_quadratic(p->kind)))
+        return fe_fail(FE_BAD_INPUT, "%s: there is no %s precision of these elements, only of tet4 and hex8",
+                       fe_kind_name(p->kind), fe_precision_name(a->precision));
     if (fe_is_quadratic(p->kind) && !a->quadratic)
         return fe_fail(FE_BAD_INPUT, "%s: this strategy does not compute quadratic elements%s",
                        fe_kind_name(p->kind), FE_HAVE_QUADRATIC ? "" : ", which are not in this build");
@@ -49,7 +47,7 @@ static fe_status check_kind(const fe_assembly *a, const fe_problem *p)
 fe_status fe_assembly_set_up(const fe_assembly *a, fe_problem *p, void **work)
 {
     *work = NULL;
-    FE_TRY(check_kind(a, p));
+    FE_TRY(check_kind(a, p, 0));
     FE_TRY(fe_problem_open_floats(p, a->precision));
     return a->setup ? a->setup(p, work) : FE_OK;
 }
@@ -57,7 +55,7 @@ fe_status fe_assembly_set_up(const fe_assembly *a, fe_problem *p, void **work)
 fe_status fe_assembly_set_up_elastic(const fe_assembly *single, fe_problem *p, void *in_double, void **work)
 {
     *work = NULL;
-    FE_TRY(check_kind(single, p));
+    FE_TRY(check_kind(single, p, 1));
     FE_TRY(fe_problem_open_coordinates(p));
     if (single->setup_from) return single->setup_from(p, in_double, work);
     return single->setup ? single->setup(p, work) : FE_OK;

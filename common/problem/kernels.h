@@ -22,10 +22,15 @@
 #define FE_LAUNCH_KIND(...) FE_LAUNCH_WHERE(FE_LAUNCH_CASE, __VA_ARGS__)
 #define FE_LAUNCH_CASE(KIND, name, p, n, block_size, kernel, ...)                                            \
     case KIND: FE_LAUNCH_ONE((p)->device, n, block_size, kernel##_##name, __VA_ARGS__); break;
-/* The same of kernels that kinds with several materials have, kinds with Voce's law, and kinds with full
- * tangents. */
+/* The same of kernels that kinds with plasticity have, with several materials, with both, with Voce's law,
+ * and with full tangents. */
+#define FE_LAUNCH_PLASTIC(...) FE_LAUNCH_WHERE(FE_LAUNCH_PLASTIC_CASE, __VA_ARGS__)
+#define FE_LAUNCH_PLASTIC_CASE(KIND, name, ...) FE_PLASTIC_##name(FE_LAUNCH_CASE, KIND, name, __VA_ARGS__)
 #define FE_LAUNCH_SEVERAL(...) FE_LAUNCH_WHERE(FE_LAUNCH_SEVERAL_CASE, __VA_ARGS__)
 #define FE_LAUNCH_SEVERAL_CASE(KIND, name, ...) FE_SEVERAL_##name(FE_LAUNCH_CASE, KIND, name, __VA_ARGS__)
+#define FE_LAUNCH_PLASTIC_SEVERAL(...) FE_LAUNCH_WHERE(FE_LAUNCH_PLASTIC_SEVERAL_CASE, __VA_ARGS__)
+#define FE_LAUNCH_PLASTIC_SEVERAL_CASE(KIND, name, ...)                                                      \
+    FE_PLASTIC_##name(FE_SEVERAL_##name, FE_LAUNCH_CASE, KIND, name, __VA_ARGS__)
 #define FE_LAUNCH_VOCE(...) FE_LAUNCH_WHERE(FE_LAUNCH_VOCE_CASE, __VA_ARGS__)
 #define FE_LAUNCH_VOCE_CASE(KIND, name, ...) FE_VOCE_##name(FE_LAUNCH_CASE, KIND, name, __VA_ARGS__)
 #define FE_LAUNCH_FULL(...) FE_LAUNCH_WHERE(FE_LAUNCH_FULL_CASE, __VA_ARGS__)
@@ -40,26 +45,26 @@
 /* X(KIND, name, OPERATION, operation) for each body of forces, and the launch of the one that op asks for:
  * PREFIX_residual_tet4 … */
 #define FE_EACH_OPERATION(X, KIND, name)                                                                     \
-    X(KIND, name, FE_RESIDUAL, residual)                                                                     \
-    X(KIND, name, FE_JACVEC, jacvec)                                                                         \
     X(KIND, name, FE_JACVEC_ELASTIC, jacvec_elastic)                                                         \
-    FE_SEVERAL_##name(X, KIND, name, FE_RESIDUAL_SEVERAL, residual_several)                                  \
-        FE_SEVERAL_##name(X, KIND, name, FE_JACVEC_SEVERAL, jacvec_several)                                  \
-            FE_SEVERAL_##name(X, KIND, name, FE_JACVEC_ELASTIC_SEVERAL, jacvec_elastic_several)              \
-                FE_VOCE_##name(X, KIND, name, FE_RESIDUAL_VOCE, residual_voce)                               \
-                    FE_FULL_##name(X, KIND, name, FE_JACVEC_FULL, jacvec_full)
+    FE_SEVERAL_##name(X, KIND, name, FE_JACVEC_ELASTIC_SEVERAL, jacvec_elastic_several)                      \
+        FE_PLASTIC_##name(X, KIND, name, FE_RESIDUAL, residual)                                              \
+            FE_PLASTIC_##name(X, KIND, name, FE_JACVEC, jacvec)                                              \
+                FE_PLASTIC_##name(FE_SEVERAL_##name, X, KIND, name, FE_RESIDUAL_SEVERAL, residual_several)   \
+                    FE_PLASTIC_##name(FE_SEVERAL_##name, X, KIND, name, FE_JACVEC_SEVERAL, jacvec_several)   \
+                        FE_VOCE_##name(X, KIND, name, FE_RESIDUAL_VOCE, residual_voce)                       \
+                            FE_FULL_##name(X, KIND, name, FE_JACVEC_FULL, jacvec_full)
 #define FE_LAUNCH_OPERATION(p, op, n, block_size, prefix, ...)                                               \
     do {                                                                                                     \
         if ((op) == FE_RESIDUAL)                                                                             \
-            FE_LAUNCH_KIND(p, n, block_size, prefix##_residual, __VA_ARGS__);                                \
+            FE_LAUNCH_PLASTIC(p, n, block_size, prefix##_residual, __VA_ARGS__);                             \
         else if ((op) == FE_JACVEC)                                                                          \
-            FE_LAUNCH_KIND(p, n, block_size, prefix##_jacvec, __VA_ARGS__);                                  \
+            FE_LAUNCH_PLASTIC(p, n, block_size, prefix##_jacvec, __VA_ARGS__);                               \
         else if ((op) == FE_JACVEC_ELASTIC)                                                                  \
             FE_LAUNCH_KIND(p, n, block_size, prefix##_jacvec_elastic, __VA_ARGS__);                          \
         else if ((op) == FE_RESIDUAL_SEVERAL)                                                                \
-            FE_LAUNCH_SEVERAL(p, n, block_size, prefix##_residual_several, __VA_ARGS__);                     \
+            FE_LAUNCH_PLASTIC_SEVERAL(p, n, block_size, prefix##_residual_several, __VA_ARGS__);             \
         else if ((op) == FE_JACVEC_SEVERAL)                                                                  \
-            FE_LAUNCH_SEVERAL(p, n, block_size, prefix##_jacvec_several, __VA_ARGS__);                       \
+            FE_LAUNCH_PLASTIC_SEVERAL(p, n, block_size, prefix##_jacvec_several, __VA_ARGS__);               \
         else if ((op) == FE_JACVEC_ELASTIC_SEVERAL)                                                          \
             FE_LAUNCH_SEVERAL(p, n, block_size, prefix##_jacvec_elastic_several, __VA_ARGS__);               \
         else if ((op) == FE_JACVEC_FULL)                                                                     \

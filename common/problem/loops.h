@@ -31,19 +31,19 @@
     } while (0)
 #define FE_OPERATION_CASE(KIND, name, op, statement)                                                         \
     case KIND:                                                                                               \
-        if (op == FE_RESIDUAL)                                                                               \
-            statement(KIND, FE_RESIDUAL);                                                                    \
-        else if (op == FE_JACVEC)                                                                            \
-            statement(KIND, FE_JACVEC);                                                                      \
-        else if (op == FE_JACVEC_ELASTIC)                                                                    \
-            statement(KIND, FE_JACVEC_ELASTIC);                                                              \
-        FE_FULL_##name(FE_FULL_CASE, KIND, op, statement)                                                    \
-            FE_SEVERAL_##name(FE_SEVERAL_CASES, KIND, op, statement) break;
+        if (op == FE_JACVEC_ELASTIC) statement(KIND, FE_JACVEC_ELASTIC);                                     \
+        FE_PLASTIC_##name(FE_PLASTIC_CASES, KIND, op, statement)                                             \
+            FE_FULL_##name(FE_FULL_CASE, KIND, op, statement)                                                \
+                FE_PLASTIC_##name(FE_SEVERAL_##name, FE_PLASTIC_SEVERAL_CASES, KIND, op, statement)          \
+                    FE_SEVERAL_##name(FE_SEVERAL_CASE, KIND, op, statement) break;
+#define FE_PLASTIC_CASES(KIND, op, statement)                                                                \
+    else if (op == FE_RESIDUAL) statement(KIND, FE_RESIDUAL);                                                \
+    else if (op == FE_JACVEC) statement(KIND, FE_JACVEC);
 #define FE_FULL_CASE(KIND, op, statement) else if (op == FE_JACVEC_FULL) statement(KIND, FE_JACVEC_FULL);
-#define FE_SEVERAL_CASES(KIND, op, statement)                                                                \
+#define FE_PLASTIC_SEVERAL_CASES(KIND, op, statement)                                                        \
     else if (op == FE_RESIDUAL_SEVERAL) statement(KIND, FE_RESIDUAL_SEVERAL);                                \
-    else if (op == FE_JACVEC_SEVERAL) statement(KIND, FE_JACVEC_SEVERAL);                                    \
-    else statement(KIND, FE_JACVEC_ELASTIC_SEVERAL);
+    else if (op == FE_JACVEC_SEVERAL) statement(KIND, FE_JACVEC_SEVERAL);
+#define FE_SEVERAL_CASE(KIND, op, statement) else statement(KIND, FE_JACVEC_ELASTIC_SEVERAL);
 
 /* The functions of a table that are one loop. `forces`, and with it residual and jacvec, runs
  * statement(KIND, OPERATION) over a part, fe_part_elements or fe_part_nodes; `diagonal` runs statement(KIND)
