@@ -17,7 +17,9 @@
 
 enum { N_STEP = 3, MAX_RUNS = 5 };
 
-static const char *const cases[][2] = {{"strip", "strip_tet.msh"}, {"cylinder", "cylinder_hex.msh"}};
+static const char *const linear[][2] = {{"strip", "strip_tet.msh"}, {"cylinder", "cylinder_hex.msh"}};
+/* For strategies with quadratic elements. */
+static const char *const quadratic[][2] = {{"strip", "strip_tet10.msh"}, {"cylinder", "cylinder_hex27.msh"}};
 static const struct {
     int number;
     const char *name;
@@ -26,7 +28,11 @@ static const struct {
                   {FE_PARTITION_METIS, "metis"}
 #endif
 };
-enum { N_CASE = sizeof cases / sizeof *cases, N_PARTITION = sizeof partitions / sizeof *partitions };
+enum {
+    N_LINEAR = sizeof linear / sizeof *linear,
+    N_QUADRATIC = sizeof quadratic / sizeof *quadratic,
+    N_PARTITION = sizeof partitions / sizeof *partitions
+};
 
 /* The first run is the one that the others are compared with. */
 typedef struct way {
@@ -328,7 +334,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_abort_behind_a_barrier),
     };
     enum { N_PARTS = sizeof of_parts / sizeof *of_parts };
-    const size_t most = N_PARTS + (size_t)fe_variant_count() * N_CASE * 2;
+    const size_t most = N_PARTS + (size_t)fe_variant_count() * (2 * N_LINEAR + N_QUADRATIC);
     setting *settings = calloc(most, sizeof *settings);
     struct CMUnitTest *tests = calloc(most, sizeof *tests);
     if (!settings || !tests) return 1;
@@ -337,14 +343,16 @@ int main(int argc, char **argv)
     for (int v = 0; v < fe_variant_count(); v++) {
         const fe_variant *variant = fe_variant_at(v);
         const int all = !strcmp(variant->name, fe_default_options().variant);
-        for (int k = 0; variant->host && k < N_CASE; k++) {
-            const char *name = variant->name;
+        const char *const name = variant->name;
+        for (int k = 0; variant->host && k < N_LINEAR; k++) {
             if (!all)
-                n += add(settings + n, tests + n, cases[k], name, 1 + N_PARTITION, few, "1 and 3 ranks");
-            if (all) n += add(settings + n, tests + n, cases[k], name, MAX_RUNS, contiguous, "contiguous");
+                n += add(settings + n, tests + n, linear[k], name, 1 + N_PARTITION, few, "1 and 3 ranks");
+            if (all) n += add(settings + n, tests + n, linear[k], name, MAX_RUNS, contiguous, "contiguous");
             if (all && FE_HAVE_METIS)
-                n += add(settings + n, tests + n, cases[k], name, MAX_RUNS, metis, "metis");
+                n += add(settings + n, tests + n, linear[k], name, MAX_RUNS, metis, "metis");
         }
+        for (int k = 0; variant->host && variant->host->quadratic && k < N_QUADRATIC; k++)
+            n += add(settings + n, tests + n, quadratic[k], name, 1 + N_PARTITION, few, "1 and 3 ranks");
     }
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     const int failed = _cmocka_run_group_tests("ranks", tests, n, NULL, NULL);
