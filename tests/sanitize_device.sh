@@ -85,12 +85,19 @@ for tool; do
     done
 done | grep -- "${ONLY:-.}" >plan
 [ -s plan ] || { echo "compute-sanitizer: no run matches ONLY=${ONLY:-}" >&2; exit 2; }
+
+# What ended, also where the rest is interrupted. Fails unless all of the plan did, without a fault.
+conclude() {
+    grep -v '^ok' done
+    passed=$(grep -c '^ok' done) failed=$(grep -c '^FAILED' done) skipped=$(grep -c '^skip' done) planned=$(wc -l <plan)
+    [ $((passed + failed + skipped)) -eq "$planned" ] || { echo "only $((passed + failed + skipped)) of $planned runs ended" && failed=$((failed + 1)); }
+    for tool; do
+        echo "$tool: $(grep -c "^ok $tool " done) of $(grep -c "^$tool " plan), longest $(sed -n "s/^ok $tool .*(\([0-9]*\) s)/\1/p" done | sort -n | tail -n 1) s"
+    done
+    echo "compute-sanitizer: $passed passed, $failed failed, $skipped skipped ($(($(date +%s) - FE_SANITIZE_BEGIN)) s)"
+    [ "$failed" -eq 0 ]
+}
+: >done
+trap 'conclude "$@"; exit 130' INT TERM HUP
 xargs -P "$JOBS" -L 1 sh "$self" --one <plan >done
-grep -v '^ok' done
-passed=$(grep -c '^ok' done) failed=$(grep -c '^FAILED' done) skipped=$(grep -c '^skip' done) planned=$(wc -l <plan)
-[ $((passed + failed + skipped)) -eq "$planned" ] || { echo "only $((passed + failed + skipped)) of $planned runs ended" && failed=$((failed + 1)); }
-for tool; do
-    echo "$tool: $(grep -c "^ok $tool " done) of $(grep -c "^$tool " plan), longest $(sed -n "s/^ok $tool .*(\([0-9]*\) s)/\1/p" done | sort -n | tail -n 1) s"
-done
-echo "compute-sanitizer: $passed passed, $failed failed, $skipped skipped ($(($(date +%s) - FE_SANITIZE_BEGIN)) s)"
-[ "$failed" -eq 0 ]
+conclude "$@"
