@@ -9,6 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+void prepare_mechanics(scene *s)
+{
+    static const double axis[3] = {0.3, -0.5, 0.8};
+    double *force = new_vector(s, 3); /* nothing but rounding */
+    for (int motion = 0; motion < 2; motion++) {
+        s->rigid[motion] = new_vector(s, 3), s->rigid_scale[motion] = new_vector(s, 3);
+        for (int n = 0; n < s->mesh.n_node; n++) {
+            const double *at = s->mesh.x + 3 * (size_t)n;
+            for (int i = 0; i < 3; i++) {
+                const int j = (i + 1) % 3, k = (i + 2) % 3;
+                s->rigid[motion][3 * (size_t)n + i] =
+                    motion == 0 ? axis[i] : axis[j] * at[k] - axis[k] * at[j];
+            }
+        }
+        oracle_jacvec(&s->oracle, s->C_elastic, s->rigid[motion], force, s->rigid_scale[motion]);
+    }
+    free(force);
+}
+
 /* A translation and an infinitesimal rotation give no K x, at any state. */
 static int check_rigid(const setting *t, const scene *s)
 {

@@ -56,7 +56,10 @@ typedef struct setting {
     char name[128];
 } setting;
 
-/* Mechanics: rigid motions, symmetry, differences, the yield surface, the patch test. */
+/* A translation and an infinitesimal rotation of a scene, and elastic |K| |x| of each, which a row without
+ * force is measured against: the same for all strategies. */
+void prepare_mechanics(scene *s);
+/* Of a scene that is prepared: rigid motions, symmetry, differences, the yield surface, the patch test. */
 int check_mechanics(const setting *t, const scene *s);
 
 #endif

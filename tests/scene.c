@@ -136,31 +136,6 @@ static void draw_fields(scene *s)
     for (size_t i = 0; i < n; i++) s->v[i] = uniform(), s->w[i] = uniform();
 }
 
-/* Both motions, and for each the sum over elements of sum over columns of |K_ij| |x_j|, elastic: what a row
- * without force is measured against. */
-static void set_rigid_motions(scene *s)
-{
-    static const double axis[3] = {0.3, -0.5, 0.8};
-    const oracle_mesh *m = &s->oracle;
-    for (int n = 0; n < m->n_node; n++)
-        for (int i = 0; i < 3; i++) {
-            const double *at = m->x + 3 * (size_t)n;
-            const int j = (i + 1) % 3, k = (i + 2) % 3;
-            s->rigid[0][3 * (size_t)n + i] = axis[i];
-            s->rigid[1][3 * (size_t)n + i] = axis[j] * at[k] - axis[k] * at[j];
-        }
-    for (int e = 0; e < m->n_elem; e++) {
-        double K[ORACLE_COLUMNS][ORACLE_COLUMNS];
-        const int *corner = m->conn + (size_t)e * m->n_corner;
-        oracle_stiffness(m, e, s->C_elastic, K);
-        for (int i = 0; i < 3 * m->n_corner; i++)
-            for (int j = 0; j < 3 * m->n_corner; j++)
-                for (int motion = 0; motion < 2; motion++)
-                    s->rigid_scale[motion][3 * corner[i / 3] + i % 3] +=
-                        fabs(K[i][j] * s->rigid[motion][3 * corner[j / 3] + j % 3]);
-    }
-}
-
 static void ask_oracle(scene *s)
 {
     const oracle_mesh *m = &s->oracle;
@@ -170,7 +145,6 @@ static void ask_oracle(scene *s)
     oracle_update(m, s->material, s->committed, s->u, s->trial, s->C);
     oracle_jacvec(m, s->C, s->v, s->y, s->y_scale);
     oracle_jacvec(m, s->C_elastic, s->v, s->l, s->l_scale);
-    set_rigid_motions(s);
     oracle_diagonal(m, s->C, (double(*)[3][3])s->d, (double(*)[3][3])s->d_scale);
     /* K_ij of a node may cancel within an element; it is bounded by sqrt(K_ii K_jj). */
     for (int n = 0; n < m->n_node; n++) {
@@ -313,19 +287,7 @@ void scene_open(scene *s, int shape, int kind)
                               .conn = s->mesh.conn,
                               .material = s->of};
     const size_t n_node = (size_t)s->mesh.n_node, n_point = (size_t)s->mesh.n_elem * s->oracle.n_point;
-    double **vectors[] = {&s->u,
-                          &s->v,
-                          &s->w,
-                          &s->r,
-                          &s->r_scale,
-                          &s->y,
-                          &s->y_scale,
-                          &s->l,
-                          &s->l_scale,
-                          &s->rigid[0],
-                          &s->rigid[1],
-                          &s->rigid_scale[0],
-                          &s->rigid_scale[1]};
+    double **vectors[] = {&s->u, &s->v, &s->w, &s->r, &s->r_scale, &s->y, &s->l, &s->l_scale, &s->y_scale};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         *vectors[i] = zeros(3 * n_node, sizeof(double));
     s->d = zeros(9 * n_node, sizeof *s->d), s->d_scale = zeros(9 * n_node, sizeof *s->d);

@@ -39,7 +39,7 @@ typedef struct scene {
     double *u, *v, *w;                               /* [n_node][3] */
     double *r, *r_scale, *y, *y_scale, *l, *l_scale; /* residual, K v, elastic K v */
     double *d, *d_scale;                             /* [n_node][3][3] */
-    double *rigid[2], *rigid_scale[2];               /* a translation and a small rotation; elastic |K| |x| */
+    double *rigid[2], *rigid_scale[2];               /* of prepare_mechanics, or NULL */
 } scene;
 
 void scene_open(scene *s, int shape, int kind);

@@ -443,8 +443,11 @@ static void test_scenes(void **state)
 static int scenes_open(void **state)
 {
     (void)state;
-    for (int i = 0; i < N_SHAPE * FE_N_KIND; i++)
-        scene_open(&scenes[i / FE_N_KIND][i % FE_N_KIND], i / FE_N_KIND, i % FE_N_KIND);
+    for (int i = 0; i < N_SHAPE * FE_N_KIND; i++) {
+        scene *s = &scenes[i / FE_N_KIND][i % FE_N_KIND];
+        scene_open(s, i / FE_N_KIND, i % FE_N_KIND);
+        prepare_mechanics(s);
+    }
     return 0;
 }
 
