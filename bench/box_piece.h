@@ -56,7 +56,7 @@ double bench_box_cell(const bench_box *box);
 void bench_box_shape(const bench_box *box, int cells[3], int64_t *n_dof);
 
 /* Makes the piece of the box around a rank's nodes, and the owners of all nodes of the piece. No rank makes
- * the whole box. Boxes of quadratic elements are of one rank. */
+ * the whole box. FE_BAD_INPUT: more ranks along an axis than nodes. */
 fe_status bench_box_piece(const bench_box *b, int rank, fe_mesh *mesh, fe_partition *p);
 
 #ifdef __cplusplus
