@@ -7,8 +7,9 @@ schema number.
     scaling.csv         also common/ranks and common/krylov
     solves, anderson    also common/ranks, common/krylov, common/multigrid and common/solver
     with contact        also common/contact
-    all                 the headers that these include, directly or not, and the files beside a header that have its
-                        name (device.h: device.c; state.h: state_host.c, state_cuda.cu); the orders of a mesh
+    all                 the headers that these include, directly or not, without those of bench/, and the files beside
+                        a header that have its name (device.h: device.c; state.h: state_host.c, state_cuda.cu); the
+                        orders of a mesh
     backend             host: no *.cu, *_cuda.h and cuda*; cuda: no host* and *_host.c
 
 A row's sources are those files with their contents, as git hashes them, comments included, Markdown not. Unknown, and
@@ -100,7 +101,7 @@ def files_of(kind: str, variant: str, backend: str, contact: bool = False) -> tu
     there = tree_now()
     found = [path for path in there if path.startswith(places)]
     for path in found:  # grows
-        for name in re.findall(r'#include "((?:common|variants|bench)/[^"]+)"', (ROOT / path).read_text()):
+        for name in re.findall(r'#include "((?:common|variants)/[^"]+)"', (ROOT / path).read_text()):
             if name in there and name not in found:
                 found.append(name)
     stems = {path.removesuffix(".h") for path in found if path.endswith(".h")}

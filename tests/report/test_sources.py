@@ -23,6 +23,10 @@ FILES = {
     "variants/a/cuda.cu": "int kernel;\n",
     "variants/b/variant.c": '.name = "b"\nfind("a");\n',
     "variants/c/variant.c": '.name = "c"\n',
+    "bench/sums.c": '#include "bench/sums.h"\n#include "bench/case.h"\n#include "common/base.h"\n',
+    "bench/sums.h": "int sums;\n",
+    "bench/case.h": "int size;\n",
+    "bench/case.c": "int size;\n",
     "common/contact/contact_host.c": "int pass;\n",
     "common/contact/contact_cuda.cu": "int pass;\n",
 }
@@ -95,6 +99,14 @@ class Repository(unittest.TestCase):
         of = [("kernels.csv", "a", "host", sources.has_contact(o)) for o in ("jacvec_contact0.01", "jacvec")]
         self.assertEqual(self.changed_by("common/contact/contact_host.c", *of), [True, False])
         self.assertEqual(self.changed_by("common/contact/contact_cuda.cu", *of), [False, False])
+
+    def test_of_what_measures_only_files_of_its_name(self):
+        of = [("kernels.csv", "sums", "host"), ("kernels.csv", "a", "host")]
+        self.assertEqual(self.changed_by("bench/sums.c", *of), [True, False])
+        self.assertEqual(self.changed_by("bench/sums.h", *of), [True, False])
+        self.assertEqual(self.changed_by("common/base.c", *of), [True, True])
+        for path in ("bench/case.h", "bench/case.c"):
+            self.assertEqual(self.changed_by(path, *of), [False, False], path)
 
     def test_a_commit_counts_by_its_contents(self):
         (self.root / "README.md").write_text("later\n")
