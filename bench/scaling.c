@@ -77,6 +77,8 @@ static fe_status run(const scaling_arguments *a, const fe_mpi *mpi)
     if (status == FE_OK) status = bench_mesh_open(a->mesh, a->refine, (fe_order)a->order, &t.mesh);
     if (status == FE_OK && a->weak && (t.mesh.shape == BENCH_FILE || t.mesh.shape == BENCH_IRREGULAR))
         status = fe_fail(FE_BAD_INPUT, "--weak: is for boxes");
+    if (status == FE_OK && a->refine && t.mesh.shape != BENCH_FILE)
+        status = fe_fail(FE_BAD_INPUT, "--refine %d: is for a FILE.msh", a->refine);
     if (status == FE_OK) status = a->give_up ? scaling_write_off(&t, &machine) : run_kinds(a, &ranks, &t);
     bench_mesh_close(&t.mesh);
     const int lost = t.rows && (ferror(t.rows) | fclose(t.rows));

@@ -533,6 +533,9 @@ static void test_bad_meshes_are_refused(void **state)
         {"scaling", "--mesh irregular --weak", "scaling: --weak: is for boxes\n"},
         {"scaling", "--mesh meshgen/bracket/bracket_tet4_coarse.msh",
          "scaling: --elements hex8: meshgen/bracket/bracket_tet4_coarse.msh holds tet4\n"},
+        {"scaling", "--refine 1", "scaling: --refine 1: is for a FILE.msh\n"},
+        {"scaling", "--mesh 1x1x1 --elements hex8 --ranks 3",
+         "scaling: box: 3 ranks along an axis of 2 nodes, of which each needs one\n"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         int code;
@@ -564,6 +567,42 @@ static void test_ranks_share_a_mesh(void **state)
     assert_holds(rows, ",patch,hex8,");
     assert_holds(rows, "bisection,double,linear,burst,1,");
     free(rows);
+}
+
+/* Rows of strategies on boxes of quadratic elements, whose pieces three ranks make: all passed the check, and
+ * say the size of the whole box. Of Hex27 a few strategies; test_box_pieces has the answers of all. */
+static void test_ranks_make_quadratic_boxes(void **state)
+{
+    (void)state;
+    static const char *const operations[] = {"jacvec_elastic", "jacvec_elastic_local", "jacvec",
+                                             "jacvec_local", "gmres_mgs"};
+    static const struct {
+        const char *element, *n_elem, *variants;
+    } boxes[] = {{"tet10", "72", NULL}, {"hex27", "12", "element_atomic,node_csr,patch"}};
+    skip_without("scaling", "ranks on quadratic elements");
+    skip_if(FE_HAVE_QUADRATIC ? NULL : "quadratic elements are not in this build", "ranks");
+    for (size_t k = 0; k < sizeof boxes / sizeof *boxes; k++) {
+        const char *few = boxes[k].variants;
+        char *rows = read_success(
+            "%s/scaling --ranks 3 --threads 1 --mesh 2x2x3 --elements %s --restart 2 --gmres mgs "
+            "--repetitions 1 --rows '%s/%s.csv' %s %s >/dev/null && "
+            "awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } { print $c[\"variant\"], "
+            "$c[\"operation\"], $c[\"element\"], $c[\"case\"], $c[\"n_elem\"], $c[\"n_dof\"], "
+            "$c[\"status\"] }' '%s/%s.csv'",
+            build_folder(), boxes[k].element, test_folder, boxes[k].element, few ? "--variants" : "",
+            few ? few : "", test_folder, boxes[k].element);
+        for (int i = 0; i < fe_variant_count(); i++) {
+            const fe_variant *v = fe_variant_at(i);
+            for (size_t o = 0; o < sizeof operations / sizeof *operations; o++) {
+                char row[200];
+                if (!v->host || (few && !strstr(few, v->name))) continue;
+                snprintf(row, sizeof row, "\n%s %s %s strong-1x1x3-threads-box2x2x3 %s 525 ok\n", v->name,
+                         operations[o], boxes[k].element, boxes[k].n_elem);
+                assert_holds(rows, row);
+            }
+        }
+        free(rows);
+    }
 }
 
 /* If a row cannot be written, the run fails; the row is not silently lost. */
@@ -601,6 +640,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_rows_of_a_loaded_machine_say_so),
         cmocka_unit_test(test_bad_meshes_are_refused),
         cmocka_unit_test(test_ranks_share_a_mesh),
+        cmocka_unit_test(test_ranks_make_quadratic_boxes),
         cmocka_unit_test(test_full_disk_is_reported),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
