@@ -12,13 +12,9 @@ double bench_box_cell(const bench_box *box)
     return 1.0 / most;
 }
 
-void bench_box_shape(const bench_box *box, int cells[3], int64_t *n_dof)
+void bench_box_cells(const bench_box *box, int cells[3])
 {
-    *n_dof = 3;
-    for (int i = 0; i < 3; i++) {
-        cells[i] = box->cells[i] * (box->weak ? box->grid[i] : 1);
-        *n_dof *= bench_steps(box->kind) * cells[i] + 1;
-    }
+    for (int i = 0; i < 3; i++) cells[i] = box->cells[i] * (box->weak ? box->grid[i] : 1);
 }
 
 /* The first of n nodes of an axis that rank r of g owns: node i belongs to rank i g / n. */
@@ -38,8 +34,7 @@ fe_status bench_box_piece(const bench_box *b, int rank, fe_mesh *mesh, fe_partit
     fe_box box = {.kind = fe_plain_kind(b->kind), .distort = 0.2, .seed = 1};
     const int steps = bench_steps(b->kind);
     int first[3], last[3], n_node[3];
-    int64_t n_dof;
-    bench_box_shape(b, box.cells, &n_dof);
+    bench_box_cells(b, box.cells);
     p->n_rank = 1;
     for (int i = 0; i < 3; i++) {
         const int g = b->grid[i], n = steps * box.cells[i] + 1, place = rank % g;

@@ -52,8 +52,8 @@ typedef struct bench_box {
 /* Length of a cell: a rank's box, or the whole, is 1 long. */
 double bench_box_cell(const bench_box *box);
 
-/* Cells and degrees of freedom of the whole box, of all ranks. */
-void bench_box_shape(const bench_box *box, int cells[3], int64_t *n_dof);
+/* Cells of the whole box, of all ranks. */
+void bench_box_cells(const bench_box *box, int cells[3]);
 
 /* Makes the piece of the box around a rank's nodes, and the owners of all nodes of the piece. No rank makes
  * the whole box. FE_BAD_INPUT: more ranks along an axis than nodes. */

@@ -142,8 +142,7 @@ fe_status bench_deformation_open(bench_workload *c, const fe_mesh *mesh)
         FE_TRY(choose_elements(box, mesh, &at, deformation));
     if (!box->mesh) {
         int cells[3];
-        int64_t n_dof;
-        bench_box_shape(box, cells, &n_dof);
+        bench_box_cells(box, cells);
         deformation->cell = bench_box_cell(box) / bench_steps(box->kind);
         deformation->height = box->plastic * cells[2] * bench_box_cell(box);
         c->across = at.size / deformation->cell;

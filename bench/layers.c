@@ -15,7 +15,6 @@ fe_material bench_material(int hardening)
 static void height_of(const bench_box *box, const fe_mesh *mesh, double *low, double *high)
 {
     int cells[3];
-    int64_t n_dof;
     *low = INFINITY, *high = -INFINITY;
     if (box->mesh) {
         for (int n = 0; n < mesh->n_node; n++) {
@@ -23,7 +22,7 @@ static void height_of(const bench_box *box, const fe_mesh *mesh, double *low, do
             *high = fmax(*high, mesh->x[3 * (size_t)n + 1]);
         }
     } else {
-        bench_box_shape(box, cells, &n_dof);
+        bench_box_cells(box, cells);
         *low = 0.0, *high = cells[1] * bench_box_cell(box);
     }
 }

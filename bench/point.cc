@@ -84,15 +84,12 @@ void fail_check(point &p, const char *format, double x, double y)
 
 fe_status open_workloads(group &g)
 {
-    const int kind = fe_plain_kind(g.box.kind);
-    if (g.mesh->shape == BENCH_FILE) return open_on(g, &g.mesh->file);
-    if (g.mesh->shape != BENCH_IRREGULAR) return open_on(g, nullptr);
-    fe_mesh mesh = {};
-    FE_TRY(fe_mesh_irregular(kind, g.asked_dof / 3, BENCH_SEED, &mesh));
-    fe_status status = g.box.order == FE_ORDER_AUTO ? FE_OK : fe_mesh_reorder(&mesh, g.box.order, 1);
-    if (status == FE_OK) status = open_on(g, &mesh);
-    g.box.mesh = nullptr;
-    fe_mesh_close(&mesh);
+    fe_mesh made = {};
+    const fe_mesh *whole = nullptr;
+    fe_status status = bench_mesh_whole(g.mesh, g.box.kind, g.asked_dof, g.box.order, &made, &whole);
+    if (status == FE_OK) status = open_on(g, whole);
+    if (whole == &made) g.box.mesh = nullptr;
+    fe_mesh_close(&made);
     return status;
 }
 

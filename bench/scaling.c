@@ -14,12 +14,8 @@
 static fe_status open_whole(scaling_task *t, fe_mesh *made)
 {
     const scaling_arguments *a = t->arguments;
-    t->whole = t->mesh.shape == BENCH_FILE ? &t->mesh.file : t->mesh.shape == BENCH_IRREGULAR ? made : NULL;
+    FE_TRY(bench_mesh_whole(&t->mesh, t->kind, a->dofs, (fe_order)a->order, made, &t->whole));
     if (!t->whole) return FE_OK;
-    if (t->whole == made) {
-        FE_TRY(fe_mesh_irregular(fe_plain_kind(t->kind), a->dofs / 3, BENCH_SEED, made));
-        if (a->order != FE_ORDER_AUTO) FE_TRY(fe_mesh_reorder(made, (fe_order)a->order, 1));
-    }
     return fe_partition_mesh(t->whole, t->ranks->n_rank, FE_PARTITION_AUTO, &t->partition);
 }
 

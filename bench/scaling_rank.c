@@ -16,10 +16,11 @@ static fe_status describe(bench *b, const bench_box *box)
     int cells[3];
     int64_t n_dof, n_elem;
     char name[64];
-    bench_box_shape(box, cells, &n_dof);
-    n_elem = (int64_t)cells[0] * cells[1] * cells[2] * (fe_is_tet(box->kind) ? 6 : 1);
-    snprintf(name, sizeof name, "box%dx%dx%d", cells[0], cells[1], cells[2]);
-    if (!cells[0]) {
+    bench_box_cells(box, cells);
+    if (cells[0]) {
+        bench_box_size(box->kind, cells, &n_elem, &n_dof);
+        snprintf(name, sizeof name, "box%dx%dx%d", cells[0], cells[1], cells[2]);
+    } else {
         FE_TRY(bench_mesh_size(&t->mesh, box->kind, a->dofs, &n_elem, &n_dof));
         bench_mesh_name(&t->mesh, box->kind, a->dofs, sizeof name, name);
     }

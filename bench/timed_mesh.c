@@ -81,10 +81,23 @@ fe_status bench_mesh_size(const bench_mesh *m, int kind, int n_dof, int64_t *n_e
     if (m->shape == BENCH_IRREGULAR)
         FE_TRY(fe_mesh_irregular_size(fe_plain_kind(kind), n_dof / 3, BENCH_SEED, &nodes, &elements));
     *n_elem = elements, *all_dof = 3 * (int64_t)nodes;
-    if (!cells[0]) return FE_OK;
-    *n_elem = fe_is_tet(kind) ? 6 : 1, *all_dof = 3;
-    for (int i = 0; i < 3; i++) *n_elem *= cells[i], *all_dof *= bench_steps(kind) * cells[i] + 1;
+    if (cells[0]) bench_box_size(kind, cells, n_elem, all_dof);
     return FE_OK;
+}
+
+void bench_box_size(int kind, const int cells[3], int64_t *n_elem, int64_t *n_dof)
+{
+    *n_elem = fe_is_tet(kind) ? 6 : 1, *n_dof = 3;
+    for (int i = 0; i < 3; i++) *n_elem *= cells[i], *n_dof *= bench_steps(kind) * cells[i] + 1;
+}
+
+fe_status bench_mesh_whole(const bench_mesh *m, int kind, int n_dof, fe_order order, fe_mesh *made,
+                           const fe_mesh **whole)
+{
+    *whole = m->shape == BENCH_FILE ? &m->file : m->shape == BENCH_IRREGULAR ? made : NULL;
+    if (*whole != made) return FE_OK;
+    FE_TRY(fe_mesh_irregular(fe_plain_kind(kind), n_dof / 3, BENCH_SEED, made));
+    return order == FE_ORDER_AUTO ? FE_OK : fe_mesh_reorder(made, order, 1);
 }
 
 void bench_mesh_name(const bench_mesh *m, int kind, int n_dof, size_t size, char *name)

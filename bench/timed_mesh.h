@@ -33,6 +33,12 @@ int bench_mesh_holds(const bench_mesh *m, int kind);
 void bench_mesh_cells(const bench_mesh *m, int kind, int n_dof, int cells[3]);
 /* Its exact size in elements of a kind. */
 fe_status bench_mesh_size(const bench_mesh *m, int kind, int n_dof, int64_t *n_elem, int64_t *all_dof);
+/* That of a box of so many cells. */
+void bench_box_size(int kind, const int cells[3], int64_t *n_elem, int64_t *n_dof);
+/* What is no box as a whole mesh in that order: the file's, or an irregular one, which is `made` and to be
+ * closed. *whole: NULL where it is a box. */
+fe_status bench_mesh_whole(const bench_mesh *m, int kind, int n_dof, fe_order order, fe_mesh *made,
+                           const fe_mesh **whole);
 /* Name for rows: box46-distorted, box46x46x736-distorted, irregular, or that of the file, with -refined2
  * where it was refined twice. */
 void bench_mesh_name(const bench_mesh *m, int kind, int n_dof, size_t size, char *name);

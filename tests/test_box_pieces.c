@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/timed_mesh.h"
 #include "bench/workload.h"
 #include "common/backend/device.h"
 #include "common/ranks/ranks.h"
@@ -78,12 +79,14 @@ static void check_pieces(const bench_box *b)
     piece all[MOST_RANKS] = {0};
     fe_mesh whole;
     fe_box box = {.kind = b->kind, .distort = 0.2, .seed = 1};
-    int64_t n_dof;
+    int64_t n_elem, n_dof;
     const int n_rank = ranks_of(b);
-    bench_box_shape(b, box.cells, &n_dof);
+    bench_box_cells(b, box.cells);
+    bench_box_size(b->kind, box.cells, &n_elem, &n_dof);
     for (int i = 0; i < 3; i++) box.length[i] = box.cells[i] * bench_box_cell(b);
     must(fe_mesh_box(&box, &whole));
     assert_int_equal(3 * (int64_t)whole.n_node, n_dof);
+    assert_int_equal(whole.n_elem, n_elem);
     int *owner = malloc((size_t)whole.n_node * sizeof *owner), n_owned = 0, n_counted = 0;
     assert_non_null(owner);
     memset(owner, -1, (size_t)whole.n_node * sizeof *owner);
@@ -215,9 +218,10 @@ static answers answers_open(int kind, const int grid[3], int pieces, const fe_ba
 {
     answers all = {.box = box_of(kind, grid, 0, FE_ORDER_AUTO), .on_gpu = backend->on_gpu};
     int cells[3];
-    int64_t n_dof;
+    int64_t n_elem, n_dof;
     all.box.backend = backend, all.box.pieces = pieces;
-    bench_box_shape(&all.box, cells, &n_dof);
+    bench_box_cells(&all.box, cells);
+    bench_box_size(kind, cells, &n_elem, &n_dof);
     all.n_node = (int)(n_dof / 3);
     all.rows = calloc(numbers_of(&all), sizeof *all.rows);
     assert_non_null(all.rows);
