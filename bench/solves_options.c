@@ -30,22 +30,19 @@ static const char help[] =
     "  --transport KIND          between GPUs: auto (default), nccl, peer\n"
     "  --variants LIST           strategies (all); solve --list prints them\n"
     "  --repetitions N           samples (7)\n"
-    "  --error E                 largest error of an answer that counts: |change of a displacement| / "
-    "largest\n"
-    "                            displacement (1e-6)\n"
+    "  --error E                 largest error of an answer that counts: |change of a displacement| /\n"
+    "                            largest displacement (1e-6)\n"
     "  --rows FILE.csv           adds result rows to a file: results/README.md defines them\n"
     "  --samples FILE.csv        adds the samples of the rows, with their conditions, to a file\n"
     "  --parts                   prints what each part of a set-up of multigrid takes, one after the\n"
     "                            other; without --rows\n"
-    "  --process N               number of this run among those that measure the same, for rows and "
-    "samples;\n"
-    "                            from 2 on strategies come in another order (1)\n"
+    "  --process N               number of this run among those that measure the same, for rows and\n"
+    "                            samples; from 2 on strategies come in another order (1)\n"
     "  --give-up STATUS          run nothing: write rows with this status, as a sweep does after a crash\n"
     "  --help --version\n"
     "\n"
-    "exit: 0 done, with failed solves, checks and full memory recorded in their rows; 1 the run failed; 2 "
-    "bad\n"
-    "      input; 130 interrupted\n";
+    "exit: 0 done, with failed solves, checks and full memory recorded in their rows; 1 the run failed;\n"
+    "      2 bad input; 130 interrupted\n";
 
 const char *const solves_jacobian_names[SOLVES_N_JACOBIAN] = {"tangent", "difference", "elastic"};
 enum { N_PRODUCTS = FE_MIXED + 1 };
