@@ -329,7 +329,7 @@ static fe_status check_answer(bench *b, double *error)
     PETSC_TRY(VecGetArrayRead(all, &u));
     if (b->rank == 0) {
         check c = {.b = b, .u = u, .error = NAN};
-        const fe_observer observer = {&c, 1, compare};
+        const fe_observer observer = {&c, FE_FIELDS_DISPLACEMENT, compare};
         fe_result result = {0};
         fe_options o = fe_default_options();
         o.variant = "element_atomic", o.precondition = FE_PRECONDITION_MULTIGRID;

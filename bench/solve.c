@@ -449,7 +449,7 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     options.threads = threads_for(&options, mesh);
     if (out->from.head.n_step) options.resume = &out->from;
     const fe_observer observer = {.context = &w,
-                                  .wants_fields = a->output != NULL,
+                                  .wants_fields = a->output ? FE_FIELDS_ALL : FE_FIELDS_NONE,
                                   .stress = a->points ? FE_STRESS_OF_POINTS : FE_STRESS_AT_NODES,
                                   .step = write_step,
                                   .keep = out->keeps_state ? keep_state : NULL};

@@ -175,7 +175,7 @@ static fe_status find_reference(bench *b, int variant, const answer **reference)
     collector c = {.b = b, .keeps = &b->reference[k], .repetition = -1};
     const fe_options o = reference_options(b->arguments, strategy);
     const fe_benchmark load = benchmark_of(b->arguments);
-    const fe_observer observer = {&c, 1, observe};
+    const fe_observer observer = {&c, FE_FIELDS_DISPLACEMENT, observe};
     const double start = fe_seconds();
     const fe_status status = fe_run_benchmark(&b->whole.problem, &b->whole.mesh, &b->whole.boundary, &o,
                                               &load, &observer, &result);
@@ -261,46 +261,73 @@ static fe_status give_up(bench *b, const collector *c, const char *status)
 
 /* --- strategies -------------------------------------------------------------------------------------- */
 
-/* Solves of a strategy, and those with iterations recorded. */
+/* Solves of a strategy, then those with iterations recorded, on the same resident mesh. */
 enum { PLAIN, RECORDED, N_WAY };
 typedef struct entrant {
-    int variant;
+    int variant, way, attempt; /* way: of the repetition at work; attempt: of turns_solve */
     const answer *reference;
     collector *c[N_WAY];
-    turns_solve solve[N_WAY];
+    fe_moved moved; /* of the last plain one, where recorded ones followed */
+    turns_solve solve;
 } entrant;
 
-static fe_status open_way(bench *b, entrant *e, int way)
+static int plain_repetitions(const entrant *e)
 {
-    turns_solve *s = &e->solve[way];
-    FE_ALLOCATE(e->c[way], 1, "samples");
-    *e->c[way] = (collector){.b = b, .reference = e->reference, .repetition = -1, .work = NAN};
+    return e->solve.benchmark.repetitions - e->solve.benchmark.recorded;
+}
+
+/* Of a run, which may be the second one. */
+static void begin_samples(entrant *e)
+{
+    for (int way = 0; way < N_WAY; way++)
+        *e->c[way] = (collector){.b = e->c[way]->b, .reference = e->reference, .repetition = -1, .work = NAN};
+    e->way = PLAIN, e->attempt = e->solve.attempt;
+}
+
+static fe_status observe_ways(void *context, const fe_step_result *step, const fe_fields *fields)
+{
+    entrant *e = context;
+    if (!step && e->attempt != e->solve.attempt) begin_samples(e);
+    if (!step && e->way == PLAIN && e->c[PLAIN]->repetition + 1 == plain_repetitions(e))
+        e->way = RECORDED, e->moved = e->solve.result.moved;
+    return observe(e->c[e->way], step, fields);
+}
+
+/* The first repetition of each way is no sample. */
+static fe_status open_entrant(bench *b, entrant *e)
+{
+    turns_solve *s = &e->solve;
+    const int each = 1 + b->arguments->repetitions;
+    for (int way = 0; way < N_WAY; way++) {
+        FE_ALLOCATE(e->c[way], 1, "samples");
+        e->c[way]->b = b;
+    }
+    begin_samples(e);
     s->whole = &b->whole, s->options = options_of(b->arguments, e->variant);
     s->benchmark = benchmark_of(b->arguments);
-    s->benchmark.repetitions = 1 + b->arguments->repetitions;
-    s->benchmark.setups = way == PLAIN ? b->arguments->repetitions : 0;
-    if (way == RECORDED) s->options.graphs = FE_GRAPHS_ON;
-    s->observer = (fe_observer){e->c[way], 1, observe};
+    s->benchmark.recorded = b->backend->recording.begin ? each : 0;
+    s->benchmark.repetitions = each + s->benchmark.recorded;
+    s->benchmark.setups = b->arguments->repetitions;
+    s->observer = (fe_observer){e, FE_FIELDS_DISPLACEMENT, observe_ways};
     return FE_OK;
 }
 
-/* ok, or why there are no times. */
-static const char *name_of(const bench *b, const collector *c, fe_status status)
+/* ok, or why a way has no times. */
+static const char *name_of(const bench *b, const entrant *e, int way)
 {
-    if (!(c->error <= b->arguments->most_error)) return "check_failed";
+    if (!(e->c[way]->error <= b->arguments->most_error)) return "check_failed";
+    const fe_status status = way == e->way ? e->solve.status : FE_OK;
     return status == FE_OK ? "ok" : status_of(status);
 }
 
 static fe_status write_plain(bench *b, entrant *e)
 {
-    const turns_solve *s = &e->solve[PLAIN];
+    const char *status = name_of(b, e, PLAIN);
     collector *c = e->c[PLAIN];
-    const char *status = name_of(b, c, s->status);
-    b->row.row.variant = s->options.variant, b->row.row.status = "ok";
-    describe(b, &s->result, c);
-    if (!strcmp(status, "ok")) return write_phases(b, c, &s->result), FE_OK;
-    if (s->status != FE_OK && !fe_ranks_stranded())
-        fprintf(stderr, "solves: %s: %s\n", s->options.variant, s->message);
+    b->row.row.variant = e->solve.options.variant, b->row.row.status = "ok";
+    describe(b, &e->solve.result, c);
+    if (e->way == RECORDED) b->row.moved = e->moved;
+    if (!strcmp(status, "ok")) return write_phases(b, c, &e->solve.result), FE_OK;
     if (strcmp(status, "check_failed")) b->row.row.bytes = 0.0, b->row.row.error = b->row.work = NAN;
     return give_up(b, c, status);
 }
@@ -308,53 +335,50 @@ static fe_status write_plain(bench *b, entrant *e)
 static void write_recorded(bench *b, entrant *e)
 {
     collector *c = e->c[RECORDED];
-    const char *status = name_of(b, c, e->solve[RECORDED].status);
+    const char *status = name_of(b, e, RECORDED);
     b->row.row.error = c->error, b->row.row.status = status;
-    b->row.moved = e->solve[RECORDED].result.moved;
+    b->row.moved = e->solve.result.moved;
     write_row(b, c, "solve_graph", strcmp(status, "ok") ? 0 : b->arguments->repetitions, c->wall);
 }
 
+static fe_status write_entrant(bench *b, entrant *e)
+{
+    const turns_solve *s = &e->solve;
+    if (s->status != FE_OK && !fe_ranks_stranded())
+        fprintf(stderr, "solves: %s: %s\n", s->options.variant, s->message);
+    FE_TRY(write_plain(b, e));
+    if (e->way == RECORDED) write_recorded(b, e);
+    return FE_OK;
+}
+
 /* Ends the program here if a rank was abandoned, behind the row of its strategy. */
-static void leave(bench *b, int n, entrant *list, int way)
+static void leave(bench *b, int n, entrant *list)
 {
     for (int i = 0; i < n && fe_ranks_stranded(); i++) {
-        const turns_solve *s = &list[i].solve[way];
-        if (!list[i].c[way] || s->status == FE_OK || s->status == FE_INTERRUPTED) continue;
-        if (way == PLAIN) write_plain(b, &list[i]);
+        const turns_solve *s = &list[i].solve;
+        if (!list[i].c[PLAIN] || s->status == FE_OK || s->status == FE_INTERRUPTED) continue;
+        write_entrant(b, &list[i]);
         const fe_status status = fe_fail(s->status, "%s", s->message);
         option_leave("solves", status);
     }
 }
 
-/* Solves of all in turns. Those with recordings: of strategies that have times without. */
-static fe_status take_way(bench *b, int n, entrant *list, int way)
-{
-    turns_solve **solves = NULL;
-    int n_in = 0, interrupted = 0;
-    FE_ALLOCATE(solves, n, "strategies");
-    fe_status status = FE_OK;
-    for (int i = 0; i < n && status == FE_OK; i++) {
-        entrant *e = &list[i];
-        if (way == RECORDED && strcmp(name_of(b, e->c[PLAIN], e->solve[PLAIN].status), "ok")) continue;
-        status = open_way(b, e, way);
-        if (status == FE_OK) solves[n_in++] = &e->solve[way];
-    }
-    if (status == FE_OK) status = turns_take(n_in, solves);
-    leave(b, n, list, way);
-    for (int i = 0; i < n_in && status == FE_OK; i++) interrupted |= solves[i]->status == FE_INTERRUPTED;
-    free(solves);
-    return interrupted ? fe_fail(FE_INTERRUPTED, "interrupted") : status;
-}
-
+/* Solves of all in turns. */
 static fe_status run_entrants(bench *b, int n, entrant *list)
 {
-    FE_TRY(take_way(b, n, list, PLAIN));
-    if (b->backend->recording.begin) FE_TRY(take_way(b, n, list, RECORDED));
-    for (int i = 0; i < n; i++) {
-        FE_TRY(write_plain(b, &list[i]));
-        if (list[i].c[RECORDED]) write_recorded(b, &list[i]);
-    }
-    return FE_OK;
+    turns_solve **solves = NULL;
+    int interrupted = 0;
+    FE_ALLOCATE(solves, n, "strategies");
+    fe_status status = FE_OK;
+    for (int i = 0; i < n && status == FE_OK; i++)
+        status = open_entrant(b, &list[i]), solves[i] = &list[i].solve;
+    if (status == FE_OK) status = turns_take(n, solves);
+    leave(b, n, list);
+    free(solves);
+    for (int i = 0; i < n && status == FE_OK; i++) interrupted |= list[i].solve.status == FE_INTERRUPTED;
+    if (interrupted) return fe_fail(FE_INTERRUPTED, "interrupted");
+    for (int i = 0; i < n && status == FE_OK; i++) status = write_entrant(b, &list[i]);
+    return status;
 }
 
 /* --- one problem ------------------------------------------------------------------------------------- */
@@ -436,9 +460,10 @@ static fe_status run_variants(bench *b, const fe_machine *machine)
     const fe_status enlisted = enlist(b, &n, list);
     fe_status status = enlisted != FE_INTERRUPTED && n ? run_entrants(b, n, list) : FE_OK;
     if (status == FE_OK) status = enlisted;
-    for (int i = 0; i < n; i++)
-        for (int way = 0; way < N_WAY; way++)
-            fe_result_close(&list[i].solve[way].result), free(list[i].c[way]);
+    for (int i = 0; i < n; i++) {
+        fe_result_close(&list[i].solve.result);
+        for (int way = 0; way < N_WAY; way++) free(list[i].c[way]);
+    }
     free(list);
     return status;
 }

@@ -79,7 +79,7 @@ static void give_turn(turns_solve *s)
 static fe_status begin(turns *t, turns_solve *s)
 {
     const int n = s->options.ranks;
-    s->of = t, s->n_came = 0, s->state = WORKING;
+    s->of = t, s->n_came = 0, s->state = WORKING, s->attempt++;
     memset(s->came, 0, (size_t)n * sizeof *s->came);
     memset(s->may_go, 0, (size_t)n * sizeof *s->may_go);
     s->benchmark.wait = wait_for_turn, s->benchmark.context = s;

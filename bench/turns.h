@@ -17,6 +17,7 @@ typedef struct turns_solve {
     /* out: as fe_run_benchmark would tell it */
     fe_status status;
     char message[FE_MESSAGE_LENGTH];
+    int attempt; /* number of the run at work, from 1: of one that runs again behind the others 2 */
 
     struct turns *of;
     pthread_t thread;

@@ -321,6 +321,8 @@ def plan(experiments: list[Experiment], settings: Settings, variables: Variables
                 if pass_of(experiment, backend, variables) != name:
                     continue
                 repetitions = variables.repetitions or experiment.repetitions[backend]
+                if paper and not variables.repetitions:
+                    repetitions = min(repetitions, settings.tables["paper"]["REPETITIONS"])
                 if experiment.program == "peers" and not paper and backend not in {b for _, b in here.peers}:
                     continue
                 for point in points_of(experiment, backend, variables, paper or bool(here.gmsh)):

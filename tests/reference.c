@@ -163,7 +163,7 @@ static fe_status history_add(void *context, const fe_step_result *result, const 
 
 fe_observer history_observer(history *h)
 {
-    return (fe_observer){.context = h, .wants_fields = 1, .step = history_add};
+    return (fe_observer){.context = h, .wants_fields = FE_FIELDS_ALL, .step = history_add};
 }
 
 /* --- closed forms ---------------------------------------------------------------------------------- */

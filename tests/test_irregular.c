@@ -303,7 +303,7 @@ static void solve_bracket(const fe_case *c, const fe_mesh *mesh, const fe_bounda
 {
     fe_options o = fe_default_options();
     fe_result result = {0};
-    const fe_observer observer = {a, 1, keep_answer};
+    const fe_observer observer = {a, FE_FIELDS_DISPLACEMENT, keep_answer};
     a->n = 3 * (size_t)mesh->n_node;
     a->u = calloc(a->n, sizeof *a->u);
     assert_non_null(a->u);

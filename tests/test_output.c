@@ -55,10 +55,8 @@ static fe_status keep_fields(void *context, const fe_step_result *step, const fe
     return FE_OK;
 }
 
-static void solve_block(int kind, int ranks, block *b)
+static void solve_observed(int kind, int ranks, const fe_observer *observer, block *b)
 {
-    const fe_observer observer = {
-        .context = b, .wants_fields = 1, .step = keep_fields, .stress = FE_STRESS_OF_POINTS};
     fe_options o = fe_default_options();
     static double factors[] = {0.5, 1};
     o.ranks = ranks, o.threads = 1;
@@ -72,8 +70,15 @@ static void solve_block(int kind, int ranks, block *b)
     add_traction(&b->draft, "x1", 60, 0, 90, 0);
     add_pressure(&b->draft, "y1", 150);
     must(fe_boundary_apply(&b->draft.c, &b->mesh, &b->boundary));
-    must(fe_run_case(&b->draft.c, &b->mesh, &b->boundary, &o, &observer, &b->result));
+    must(fe_run_case(&b->draft.c, &b->mesh, &b->boundary, &o, observer, &b->result));
     assert_true(b->result.step[1].plastic_gp > 0);
+}
+
+static void solve_block(int kind, int ranks, block *b)
+{
+    const fe_observer observer = {
+        .context = b, .wants_fields = FE_FIELDS_ALL, .step = keep_fields, .stress = FE_STRESS_OF_POINTS};
+    solve_observed(kind, ranks, &observer, b);
 }
 
 static void close_block(block *b)
@@ -91,6 +96,31 @@ static void each_block(void (*check)(const block *b))
         solve_block(k % 2 ? FE_TET4 : FE_HEX8, k < 2 ? 1 : 3, &b);
         check(&b);
         close_block(&b);
+    }
+}
+
+static fe_status keep_displacement(void *context, const fe_step_result *step, const fe_fields *f)
+{
+    block *b = context;
+    if (!step) return FE_OK;
+    assert_null(f->reaction_force), assert_null(f->stress), assert_null(f->peeq), assert_null(f->rank);
+    b->fields.displacement = keep(b, 0, 3 * (size_t)b->mesh.n_node, f->displacement);
+    return FE_OK;
+}
+
+/* Who asks for displacements alone gets them, the same ones. */
+static void displacements_come_alone(void **state)
+{
+    (void)state;
+    for (int ranks = 1; ranks <= 3; ranks += 2) {
+        block all, alone;
+        const fe_observer observer = {
+            .context = &alone, .wants_fields = FE_FIELDS_DISPLACEMENT, .step = keep_displacement};
+        solve_block(FE_TET4, ranks, &all);
+        solve_observed(FE_TET4, ranks, &observer, &alone);
+        assert_memory_equal(alone.fields.displacement, all.fields.displacement,
+                            3 * (size_t)all.mesh.n_node * sizeof(double));
+        close_block(&all), close_block(&alone);
     }
 }
 
@@ -458,6 +488,7 @@ static void end_tells_what_was_asked_for(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(displacements_come_alone),
         cmocka_unit_test(reactions_are_forces_of_supports),
         cmocka_unit_test(element_fields_are_those_of_points),
         cmocka_unit_test(nodal_stress_is_a_mean_of_points),

@@ -270,7 +270,7 @@ static void test_slow_output_is_awaited(void **state)
     validation given;
     fe_result result = {0};
     int shown = 0;
-    const fe_observer observer = {&shown, 0, show_slowly};
+    const fe_observer observer = {&shown, FE_FIELDS_NONE, show_slowly};
     must(validation_open("patch_plastic", "patch_hex.msh", &given));
     fe_options options = fe_default_options();
     options.ranks = 2;

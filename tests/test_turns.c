@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/backend/device.h"
 #include "tests/common.h"
 
 /* Column `name` of each line of a file in test_folder whose operation is `operation`, behind the strategy. */
@@ -41,6 +42,36 @@ static void test_strategies_take_turns(void **state)
         assert_string_equal(rows, "patch ok\nelement_atomic ok\ncorner_gather ok\n");
         free(said), free(rows);
     }
+}
+
+/* On a GPU each strategy has rows of solves without recorded iterations and with them, as many samples of
+ * both, one kind after the other, with the same iterations. */
+static void test_recorded_solves_follow_the_others(void **state)
+{
+    (void)state;
+    skip_without("solves", "recorded solves");
+    skip_if(fe_cuda_devices() > 0 ? NULL : "there is no GPU", "recorded solves");
+    free(read_success("rm -f '%s'/rows.csv '%s'/samples.csv && %s/solves " SOLVES
+                      "patch,element_atomic --backend cuda",
+                      test_folder, test_folder, build_folder(), test_folder, test_folder));
+    char *plain = column_of("rows.csv", "solve", "status"),
+         *recorded = column_of("rows.csv", "solve_graph", "status"),
+         *setups = column_of("rows.csv", "precondition_setup", "repetitions");
+    assert_string_equal(plain, "patch ok\nelement_atomic ok\n");
+    assert_string_equal(recorded, plain);
+    assert_string_equal(setups, "patch 5\nelement_atomic 5\n");
+    free(plain), free(recorded), free(setups);
+    plain = column_of("rows.csv", "solve", "krylov_iterations");
+    recorded = column_of("rows.csv", "solve_graph", "krylov_iterations");
+    assert_string_equal(recorded, plain);
+    char *order = read_success(
+        "awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } $c[\"operation\"] ~ "
+        "/^solve(_graph)?$/ "
+        "{ printf \"%%.6f %%s\\n\", $c[\"start\"], $c[\"operation\"] }' '%s/samples.csv' | sort -n | "
+        "awk '{ print $2 }' | uniq -c | awk '{ printf \"%%s \", $1 }'",
+        test_folder);
+    assert_string_equal(order, "10 10 ");
+    free(plain), free(recorded), free(order);
 }
 
 /* Where memory is refused to one of them it runs alone, and has a row like the others. */
@@ -187,6 +218,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strategies_take_turns),
+        cmocka_unit_test(test_recorded_solves_follow_the_others),
         cmocka_unit_test(test_one_that_does_not_fit_comes_last),
         cmocka_unit_test(test_answers_are_checked_after_timing),
         cmocka_unit_test(test_jacobians_have_rows),

@@ -340,8 +340,8 @@ static fe_status invert_blocks(fe_multigrid *m, int n_fixed, const int *at)
     elastic.view.elastic = 1;
     FE_TRY(fe_device_allocate(d, 9 * (size_t)v->n_local + 1, sizeof *D, "multigrid level", (void **)&D));
     scale = D + 9 * (size_t)v->n_local;
-    FE_TRY(fe_device_reserve(d, 6 * (size_t)v->n_owned, sizeof *m->inverse, "multigrid level",
-                             (void **)&m->inverse));
+    FE_TRY(fe_device_allocate(d, 6 * (size_t)v->n_owned, sizeof *m->inverse, "multigrid level",
+                              (void **)&m->inverse));
     FE_TRY(m->assembly->diagonal(&elastic, m->work, D));
     FE_TRY(d->ops->block.constrain(d, n_fixed, at, D));
     FE_TRY(d->ops->memory.upload(d, sizeof one, &one, scale));

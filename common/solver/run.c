@@ -94,7 +94,7 @@ static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *shar
     FE_TRY(fe_device_upload(s->device, (size_t)share->n_elem, 1, share->counted, "summary",
                             (void **)&s->output.counted));
     FE_TRY(fe_solver_open_vectors(s));
-    if (r->observer && r->observer->wants_fields) FE_TRY(open_output(s, r->observer->stress));
+    if (fe_run_wants(r) == FE_FIELDS_ALL) FE_TRY(open_output(s, r->observer->stress));
     FE_TRY(fe_solver_boundary(s));
     FE_TRY(fe_solver_contact_open(s));
     start = fe_seconds();
@@ -284,6 +284,18 @@ static fe_status await_turn(const fe_solver *s)
     return FE_OK;
 }
 
+/* All load steps again. */
+static fe_status repeat(fe_solver *s, fe_run *r, int repetition)
+{
+    FE_TRY(await_turn(s));
+    if (repetition == s->benchmark.repetitions - s->benchmark.recorded) {
+        s->records = 1;
+        FE_TRY(fe_solver_record(s));
+    }
+    FE_TRY(start_over(s, r));
+    return load_steps(s, r);
+}
+
 static fe_status run_solver(fe_run *r, fe_solver *s, fe_share *share)
 {
     warn_of_anderson(s);
@@ -293,11 +305,7 @@ static fe_status run_solver(fe_run *r, fe_solver *s, fe_share *share)
     FE_TRY(open_solver(s, r, share));
     FE_TRY(describe(s, r));
     FE_TRY(load_steps(s, r));
-    for (int i = 1; i < s->benchmark.repetitions; i++) {
-        FE_TRY(await_turn(s));
-        FE_TRY(start_over(s, r));
-        FE_TRY(load_steps(s, r));
-    }
+    for (int i = 1; i < s->benchmark.repetitions; i++) FE_TRY(repeat(s, r, i));
     return sample_setups(s, r);
 }
 

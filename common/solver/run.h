@@ -64,13 +64,14 @@ fe_options fe_default_options(void);
 int fe_precondition_of(const fe_options *o, int n_node);
 
 /* Called on rank 0 before the first step (undeformed or resumed, result NULL) and after every accepted step.
- * `fields` is NULL unless wanted. `keep`, which may be NULL, follows each step with what the run could be
- * resumed from; the program adds what it knows to the head. stress: what the fields have besides the mean of
- * each element, which takes memory and time: the stress at nodes, and that of every point. */
+ * `fields` has what is wanted; NULL: nothing is. `keep`, which may be NULL, follows each step with what the
+ * run could be resumed from; the program adds what it knows to the head. stress: what the fields have besides
+ * the mean of each element, which takes memory and time: the stress at nodes, and that of every point. */
 enum { FE_STRESS_MEAN, FE_STRESS_AT_NODES, FE_STRESS_OF_POINTS };
+enum { FE_FIELDS_NONE, FE_FIELDS_DISPLACEMENT, FE_FIELDS_ALL };
 typedef struct fe_observer {
     void *context;
-    int wants_fields;
+    int wants_fields; /* FE_FIELDS_... */
     fe_status (*step)(void *context, const fe_step_result *step, const fe_fields *fields);
     fe_status (*keep)(void *context, fe_checkpoint *state);
     int stress;
@@ -82,6 +83,8 @@ typedef struct fe_benchmark {
                          whatever comes out, each step whole */
     int repetitions;  /* of all load steps, from the undeformed state each time; the observer hears of each as
                          of the first */
+    int recorded;     /* of these so many at the end with recorded iterations, those before without
+                         (fe_options.graphs: FE_GRAPHS_OFF) */
     int setups;       /* at the end multigrid is set up again, until it has been so often */
     int tells_levels; /* times of multigrid's coarser levels one by one, for which CUDA records an event at
                          each change of level */

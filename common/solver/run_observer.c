@@ -13,6 +13,8 @@ int fe_run_kind(const fe_run *r)
     return r->mesh->kind == FE_TET4 && r->options->tet_points == 4 ? FE_TET4_P4 : r->mesh->kind;
 }
 
+int fe_run_wants(const fe_run *r) { return r->observer ? r->observer->wants_fields : FE_FIELDS_NONE; }
+
 /* A field over the mesh, n doubles. */
 typedef struct field {
     double **x;
@@ -26,10 +28,13 @@ static int list_fields(fe_run *r, field list[N_FIELD])
 {
     const size_t n_node = (size_t)r->mesh->n_node, n_elem = (size_t)r->mesh->n_elem;
     int n = 0;
-    list[n++] = (field){&r->displacement, 3 * n_node}, list[n++] = (field){&r->reaction_force, 3 * n_node};
+    if (fe_run_wants(r) == FE_FIELDS_NONE) return n;
+    list[n++] = (field){&r->displacement, 3 * n_node};
+    if (fe_run_wants(r) == FE_FIELDS_DISPLACEMENT) return n;
+    list[n++] = (field){&r->reaction_force, 3 * n_node};
     for (int t = 0; t < N_TENSOR; t++) list[n++] = (field){&r->tensors[t], 6 * n_elem};
     for (int c = FE_OUT_MISES; c < FE_N_OUT; c++) list[n++] = (field){&r->element_fields[c], n_elem};
-    const int stress = r->observer ? r->observer->stress : FE_STRESS_MEAN;
+    const int stress = r->observer->stress;
     if (stress >= FE_STRESS_AT_NODES) list[n++] = (field){&r->nodal_stress, 6 * n_node};
     if (stress >= FE_STRESS_OF_POINTS)
         list[n++] = (field){&r->point_stress, 6 * (size_t)fe_points(fe_run_kind(r)) * n_elem};
@@ -44,9 +49,9 @@ fe_status fe_run_fields_open(fe_run *r)
     if (r->observer && r->observer->keep)
         FE_TRY(fe_checkpoint_open(r->mesh, fe_run_kind(r), r->boundary->n_path, fe_contact_count(r->boundary),
                                   &r->kept));
-    if (!r->observer || !r->observer->wants_fields) return FE_OK;
     const int n_field = list_fields(r, list);
     for (int f = 0; f < n_field; f++) FE_ALLOCATE(*list[f].x, list[f].n, "output fields");
+    if (fe_run_wants(r) != FE_FIELDS_ALL) return FE_OK;
     FE_ALLOCATE(r->element_rank, r->mesh->n_elem, "output fields");
     const int n_corner = fe_corners(r->mesh->kind);
     for (int e = 0; e < r->mesh->n_elem; e++) {
@@ -117,8 +122,9 @@ static fe_status gather_points(fe_solver *s, fe_run *r, double *landing)
 
 static fe_status gather_own(fe_solver *s, fe_run *r, double *landing)
 {
-    FE_TRY(fe_solver_support_forces(s, s->scratch));
     FE_TRY(gather_nodes(s, 3, s->displacement, landing, r->displacement));
+    if (fe_run_wants(r) == FE_FIELDS_DISPLACEMENT) return FE_OK;
+    FE_TRY(fe_solver_support_forces(s, s->scratch));
     FE_TRY(gather_nodes(s, 3, s->scratch, landing, r->reaction_force));
     FE_TRY(gather_elements(s, r, landing));
     if (r->nodal_stress) {
@@ -129,6 +135,15 @@ static fe_status gather_own(fe_solver *s, fe_run *r, double *landing)
     return fe_solver_contact_fields(s, r->contact[0], r->contact[1], r->contact[2]);
 }
 
+/* Doubles that the largest download of this rank takes. */
+static size_t landing_length(const fe_solver *s, const fe_run *r)
+{
+    const size_t ld = (size_t)s->problem.view.ld, nodes = 6 * (size_t)s->share->n_owned,
+                 points = r->point_stress ? 6 * (size_t)fe_points(s->problem.kind) : 0,
+                 wide = (points > FE_N_OUT ? points : FE_N_OUT) * ld;
+    return nodes > wide || fe_run_wants(r) == FE_FIELDS_DISPLACEMENT ? nodes : wide;
+}
+
 /* This rank's entries of the mesh's field arrays. */
 static fe_status gather_fields(fe_solver *s, fe_run *r)
 {
@@ -137,11 +152,8 @@ static fe_status gather_fields(fe_solver *s, fe_run *r)
     /* Ranks of one process share the arrays; others bring zeros where they own nothing. */
     for (int f = 0; f < n_field && r->options->mpi.size; f++)
         memset(*list[f].x, 0, list[f].n * sizeof(double));
-    const size_t ld = (size_t)s->problem.view.ld, nodes = 6 * (size_t)s->share->n_owned,
-                 points = r->point_stress ? 6 * (size_t)fe_points(s->problem.kind) : 0,
-                 wide = (points > FE_N_OUT ? points : FE_N_OUT) * ld;
     double *landing = NULL;
-    FE_ALLOCATE(landing, nodes > wide ? nodes : wide, "output fields");
+    FE_ALLOCATE(landing, landing_length(s, r), "output fields");
     const fe_status status = gather_own(s, r, landing);
     free(landing);
     FE_TRY(status);
@@ -183,7 +195,7 @@ fe_status fe_run_observe(fe_solver *s, fe_run *r, const fe_step_result *record)
         return FE_OK;
     }
     const int64_t before = s->device->bytes_from_device;
-    if (o->wants_fields && record) FE_TRY(gather_fields(s, r));
+    if (fe_run_wants(r) && record) FE_TRY(gather_fields(s, r));
     if (o->keep && record) FE_TRY(fe_solver_keep(s, &r->kept));
     if (s->comm->rank == 0) r->result->bytes_from_device_output += s->device->bytes_from_device - before;
     s->device->bytes_from_device = before; /* the solve's own are counted apart */

@@ -38,7 +38,8 @@ typedef struct fe_run {
 /* Element kind with the options' number of integration points. */
 int fe_run_kind(const fe_run *r);
 
-/* The arrays that the observer wants. */
+/* Fields that the observer wants: FE_FIELDS_..., and their arrays. */
+int fe_run_wants(const fe_run *r);
 fe_status fe_run_fields_open(fe_run *r);
 void fe_run_fields_close(fe_run *r);
 

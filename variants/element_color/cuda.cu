@@ -121,7 +121,8 @@ FE_BODY void block_forces(int op, const fe_view *m, const element_color_order *o
             int at[held];
             FE_UNROLL_FOR (int c = 0; c < held; c++)
                 at[c] = 3 * (IS_QUADRATIC(kind) || !k ? node[c] : node[(c + held) % READ(kind)]);
-            FE_UNROLL_FOR (int i = 0; i < 3 * held; i++) sum[i] = row[at[i / 3] + i % 3];
+            FE_UNROLL_FOR (int i = 0; i < 3 * held; i++)
+                if (adds<kind>(i / 3, k)) sum[i] = row[at[i / 3] + i % 3];
             FE_UNROLL_FOR (int i = 0; i < 3 * held; i++)
                 if (adds<kind>(i / 3, k)) row[at[i / 3] + i % 3] = sum[i] + force[i / 3][i % 3];
         }
