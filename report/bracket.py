@@ -17,6 +17,8 @@ import re
 from report.model import ROOT
 from report.richardson import Reference, extrapolated
 from report.rows import Fault
+from report.text import table
+from report.words import ELEMENT
 
 RESULTS = ROOT / "results"
 QUADRATIC = {"tet4": "tet10", "hex8": "hex27", "tet10": "tet10", "hex27": "hex27"}  # elements of the same body
@@ -36,11 +38,29 @@ def work_of(path: pathlib.Path) -> tuple[int, float]:
         raise Fault(f"{path}: no reference: {error}") from error
 
 
+def solved(element: str, results: pathlib.Path) -> dict[int, tuple[float, pathlib.Path]]:
+    """By refinements: the work, and the file, of several the newest."""
+    files = sorted(results.glob(f"*/*/bracket[0-9]-{QUADRATIC[element]}.json"), key=lambda path: path.parent.name)
+    return dict(sorted((levels, (work, path)) for path in files for levels, work in [work_of(path)]))
+
+
 @functools.cache
 def reference(element: str, results: pathlib.Path = RESULTS) -> Reference | None:
     """None where fewer than four meshes were solved, or they do not converge."""
-    works = {2**levels: work for levels, work in
-             map(work_of, sorted(results.glob(f"*/*/bracket[0-9]-{QUADRATIC[element]}.json"), key=lambda p: p.parent.name))}
+    works = {2**levels: work for levels, (work, _) in solved(element, results).items()}
     finest = max(works, default=0)
     value, before = extrapolated(works), extrapolated({n: work for n, work in works.items() if n < finest})
     return None if value is None or before is None else Reference(value, abs(before / value - 1))
+
+
+def lines(up: str, results: pathlib.Path = RESULTS) -> list[str]:
+    """A table: how far the work on each mesh is from the reference."""
+    head, body = [], []
+    for element in ("tet10", "hex27"):
+        found, meshes = reference(element, results), solved(element, results)
+        if not found:
+            raise Fault(f"the bracket with {ELEMENT[element]}: no four meshes below {results} that converge")
+        head = ["element", *(f"{n} refinement{'s' * (n > 1)}" for n in meshes), "reference, N mm", "uncertain by"]
+        cells = [f"[{found.error(work):.1e}]({up}results/{path.relative_to(results)})" for work, path in meshes.values()]
+        body.append([ELEMENT[element], *cells, f"{found.value:.1f}", f"{found.uncertainty:.0e}"])
+    return table(head, body, 1)

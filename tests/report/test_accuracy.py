@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -72,11 +73,19 @@ class References(unittest.TestCase):
             self.assertAlmostEqual(found.uncertainty, abs(ends[0] / ends[1] - 1), 12)
             self.assertLess(found.error(10), found.uncertainty)  # what they tend to
             self.assertGreater(found.error(2 * energy[4]), found.uncertainty)
+            with self.assertRaisesRegex(Fault, "Hex27: no four meshes"):
+                bracket.lines("../", pathlib.Path(name))
             for other in ({"status": "running"}, {"mesh": "bracket2.msh.gz"}, {"element": "hex27"}, {"steps": []},
                           {"steps": [{"elastic_energy": 5, "plastic_gp": 1}]}):
                 self.result(run, 4, energy[4], **other)
                 with self.assertRaises(Fault):
                     bracket.work_of(run / "bracket4-tet10.json")
+
+    def test_the_table_of_references_names_its_files(self):
+        head, _, *body = bracket.lines("../")
+        self.assertEqual((head.count("refinement"), [line.split(" | ")[0] for line in body]), (4, ["| Tet10", "| Hex27"]))
+        for n, link in enumerate(re.findall(r"\]\(\.\./([^)]+)\)", body[0]), 1):
+            self.assertEqual(bracket.work_of(model.ROOT / link)[0], n)
 
     def test_both_bodies_of_the_bracket_are_known_and_they_differ(self):
         tets, hexes = bracket.reference("tet4"), bracket.reference("hex8")
