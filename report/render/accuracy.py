@@ -16,7 +16,7 @@ def reached(study: accuracy.Study, element: str, target: float) -> Cell:
 
 def error_of(solved: accuracy.Solved, least: float) -> Cell:
     """In percent."""
-    return Cell(digits(100 * solved.error) if solved.error >= least else f"< {digits(100 * least)}", max(solved.error, least))
+    return Cell(digits(100 * solved.error) if solved.error >= least else f"< {100 * least:.1g}", max(solved.error, least))
 
 
 def accuracy_table(model: Model) -> Table | None:
