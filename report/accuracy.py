@@ -26,7 +26,7 @@ from report.words import ELEMENT
 TARGETS = (1e-2, 1e-3, 1e-4)
 MATRIX = "assembled_bsr"  # the usual way of codes, beside the fastest one
 ELEMENTS = ("tet4", "hex8", "tet10", "hex27")
-WORDS = {("tube", "linear"): "tube, elastic", ("tube", "steps"): "tube, near its limit load",
+WORDS = {("tube", "linear"): "tube, elastic", ("tube", "steps"): "tube, near limit load",
          ("beam", "linear"): "clamped beam, elastic", ("bracket", "linear"): "bracket, elastic"}
 Problem = tuple[str, str]  # tube, beam or bracket, linear or steps
 

@@ -79,7 +79,7 @@ def layout(table: Table) -> Layout:
 # --- for a paper ----------------------------------------------------------------------------------------------
 
 LETTER, GAP = 4.2, 5.0  # pt: mean width of a letter of 8 pt, and room between columns
-PLACES = (("table", 7.9), ("table*", 16.1), ("sidewaystable", 24.5))  # environments, and cm that texts may take there
+PLACES = (("table", 7.9), ("table*", 16.3), ("sidewaystable", 24.5))  # environments, and cm that texts may take there
 ENDS = "Below and above a value stand the ends of its interval."
 INTERVAL = re.compile(r"([\d.]+) \(([\d.]+)–([\d.]+)\)")
 
