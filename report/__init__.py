@@ -5,6 +5,7 @@
     words, text                   names in words; how numbers, tables and paragraphs are written
     model, places, wholes         runs and points; strategies of one run at one place; whole solves
     set_ups, quantities           what set-ups take; what claims compare
+    richardson, tube, bracket, accuracy             references of solves; when each element reaches an error
     claim, verdicts, claims       claims/*.toml; what rows decide of them; what is said of that
     compare, predict, reliability two runs; other chips; how far the numbers hold
     panels, gnuplot, captions     figures as values, their drawing and words; *_figures: what they show; figures: all

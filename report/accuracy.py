@@ -1,9 +1,10 @@
-"""Which element and which strategy reaches an error first: rows of tubes and beams (experiment `accuracy`).
+"""Which element and which strategy reaches an error first: rows of tubes, beams and brackets (experiment `accuracy`).
 
 The error is that of the work of the loads, f · u, relative: in elasticity the square of the relative error in the energy
-norm. It is held against a reference that no row decides: of the tube the solution in one dimension (report/tube.py); of
-the beam what the finest meshes of both quadratic elements tend to (Richardson), where these agree. What is below ten
-times the uncertainty of the reference, or the tolerance of the solver, is no error of a mesh and is left out.
+norm. It is held against a reference: of the tube the solution in one dimension (report/tube.py); of the bracket what
+meshes tend to that are finer than those of rows, of tetrahedra and of hexahedra (report/bracket.py); of the beam what the
+finest meshes of both quadratic elements tend to (Richardson), where these agree. What is below ten times the uncertainty
+of the reference, or the tolerance of the solver, is no error of a mesh and is left out.
 """
 
 from __future__ import annotations
@@ -13,42 +14,28 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from report import bracket
 from report.cases import STUDIED
 from report.model import ONE_PROCESS, Card, Model, Point, Run
+from report.richardson import Reference, extrapolated
 from report.selection import speaking
 from report.text import seconds, table
 from report.wholes import Whole, is_usual, wholes
 from report.words import ELEMENT
 
-SOLVER = 1e-8  # relative, of Krylov's method
-SURE = 10      # times the uncertainty
 TARGETS = (1e-2, 1e-3, 1e-4)
 MATRIX = "assembled_bsr"  # the usual way of codes, beside the fastest one
 ELEMENTS = ("tet4", "hex8", "tet10", "hex27")
-WORDS = {("tube", "linear"): "tube, elastic", ("tube", "steps"): "tube, near its limit load",
-         ("beam", "linear"): "clamped beam, elastic"}
-Problem = tuple[str, str]  # tube or beam, linear or steps
-
-
-@dataclasses.dataclass(frozen=True)
-class Reference:
-    value: float
-    uncertainty: float  # relative
-
-    def error(self, work: float) -> float:
-        return abs(work / self.value - 1)
-
-    @property
-    def least(self) -> float:
-        """Errors below are not told."""
-        return max(SURE * self.uncertainty, SURE * SOLVER)
+WORDS = {("tube", "linear"): "tube, elastic", ("tube", "steps"): "tube, near limit load",
+         ("beam", "linear"): "clamped beam, elastic", ("bracket", "linear"): "bracket, elastic"}
+Problem = tuple[str, str]  # tube, beam or bracket, linear or steps
 
 
 @dataclasses.dataclass(frozen=True)
 class Solved:
     """A strategy's solve on one mesh."""
 
-    steps: int  # between nodes, the finer the more
+    steps: int  # between nodes, or refinements: the finer the more
     error: float
     total: float  # seconds, with set-ups
     whole: Whole
@@ -72,18 +59,6 @@ def steps_of(case: str) -> int:
 # --- references -----------------------------------------------------------------------------------------------
 
 
-def extrapolated(works: Mapping[int, float]) -> float | None:
-    """What three meshes tend to of which each is twice as fine as the one before; None where they do not converge."""
-    finest = max(works, default=0)
-    if finest % 4 or not {finest // 4, finest // 2} <= set(works):
-        return None
-    first, second, last = (works[n] for n in (finest // 4, finest // 2, finest))
-    before, after = second - first, last - second
-    if after == 0:
-        return last
-    return last + after / (before / after - 1) if before / after > 1 else None
-
-
 @functools.cache
 def of_tube(load: str) -> Reference | None:
     try:
@@ -94,10 +69,15 @@ def of_tube(load: str) -> Reference | None:
     return Reference(problem.lame(), 0.0) if load == "linear" else Reference(tube.work(problem), tube.ACCURACY)
 
 
-def reference_of(problem: Problem, points: Iterable[Point]) -> Reference | None:
-    """points: of this problem, on any machine. None where it is not known."""
-    if problem[0] == "tube":
-        return of_tube(problem[1])
+def known(problem: Problem, element: str) -> Reference | None:
+    """What no row decides; None where that is not known."""
+    if problem[0] == "bracket":
+        return bracket.reference(element) if problem[1] == "linear" else None
+    return of_tube(problem[1]) if problem[0] == "tube" else None
+
+
+def of_beam(points: Iterable[Point]) -> Reference | None:
+    """points: of this problem, on any machine."""
     works: dict[str, dict[int, float]] = {}
     for p in points:
         works.setdefault(p.element, {})[steps_of(p.case)] = p.work
@@ -106,6 +86,13 @@ def reference_of(problem: Problem, points: Iterable[Point]) -> Reference | None:
         return None
     value = sum(ends) / len(ends)
     return Reference(value, max(abs(end / value - 1) for end in ends))
+
+
+def references_of(problem: Problem, points: Iterable[Point]) -> dict[str, Reference]:
+    """By element, those that are known. points: of this problem, on any machine."""
+    beam = of_beam(points) if problem[0] == "beam" else None
+    found = {element: beam or known(problem, element) for element in ELEMENTS}
+    return {element: reference for element, reference in found.items() if reference}
 
 
 # --- errors over time -----------------------------------------------------------------------------------------
@@ -124,7 +111,7 @@ class Study:
     card: Card
     problem: Problem
     run: Run
-    reference: Reference
+    references: dict[str, Reference]  # by element
     solved: dict[str, dict[str, list[Solved]]]  # by element and strategy, the coarsest first
 
     def best(self, element: str) -> str:
@@ -139,16 +126,17 @@ def studies(model: Model) -> list[Study]:
     every = told(model)
     for problem in WORDS:
         own = [p for p in every if problem_of(p.case) == problem]
-        reference = reference_of(problem, own)
-        for card in dict.fromkeys(p.card for p in own) if reference else ():
+        references = references_of(problem, own)
+        own = [p for p in own if p.element in references]
+        for card in dict.fromkeys(p.card for p in own):
             some = speaking(p for p in own if p.card == card)
-            found.append(Study(card, problem, some[0].run, reference, solved_of(some, reference)))
+            found.append(Study(card, problem, some[0].run, references, solved_of(some, references)))
     return found
 
 
-def solved_of(some: Sequence[Point], reference: Reference) -> dict[str, dict[str, list[Solved]]]:
+def solved_of(some: Sequence[Point], references: Mapping[str, Reference]) -> dict[str, dict[str, list[Solved]]]:
     solved: dict[str, dict[str, list[Solved]]] = {}
-    for element in ELEMENTS:
+    for element, reference in references.items():
         for case in sorted({p.case for p in some if p.element == element}, key=steps_of):
             here = [p for p in some if p.element == element and p.case == case]
             for strategy, whole in wholes(here).items():
@@ -190,7 +178,7 @@ def time_to(some: Sequence[Solved], target: float, least: float) -> Reached | No
 def first(study: Study, element: str, target: float) -> Reached | None:
     """By the strategy that is there first. Set-ups are timed once, so that it is not told from others that take no longer
     than a tenth more."""
-    found = {s: t for s, some in study.solved.get(element, {}).items() if (t := time_to(some, target, study.reference.least))}
+    found = {s: t for s, some in study.solved.get(element, {}).items() if (t := time_to(some, target, study.references[element].least))}
     if not found:
         return None
     own = min(found, key=lambda s: found[s].seconds)
@@ -210,7 +198,7 @@ def percent(target: float) -> str:
 def lines(model: Model) -> list[str]:
     """A table: time to an error by element."""
     body = [[study.card.short, WORDS[study.problem], ELEMENT[element],
-             *(cell(study, element, target) for target in TARGETS), f"{study.reference.least:.0e}"]
+             *(cell(study, element, target) for target in TARGETS), f"{study.references[element].least:.0e}"]
             for study in studies(model) for element in in_elements(study)]
     head = ["on", "problem", "element", *(f"to {percent(target)}" for target in TARGETS), "errors told from"]
     return table(head, body, 3) if body else []

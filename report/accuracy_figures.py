@@ -11,7 +11,7 @@ from report.words import ELEMENT, STRATEGY
 
 def panel_of(study: accuracy.Study) -> Panel:
     """A line for each element with its fastest strategy, a dashed one with the matrix."""
-    told = {(element, strategy): [s for s in some if s.error >= study.reference.least]
+    told = {(element, strategy): [s for s in some if s.error >= study.references[element].least]
             for element, of in study.solved.items() for strategy, some in of.items()}
     shown = [s for element in study.solved for strategy in (study.best(element), accuracy.MATRIX)
              for s in told.get((element, strategy), [])]
@@ -45,10 +45,12 @@ def error_over_time(model: Model, card: Card) -> Figure | None:
     times = [s.whole.solve.time for study in some for of in study.solved.values() for each in of.values() for s in each]
     return figure(f"accuracy-{card.key}", f"Error over time, {card.words}",
                   f"Relative error of the work of the loads over the time of the whole solve with set-ups, {card.words}: the "
-                  f"lower at a time, the better. Each point is a mesh, and all elements have the same nodes. Lines: the "
+                  f"lower at a time, the better. Each point is a mesh, and all elements have the same nodes, at the bracket "
+                  f"elements of one shape. Lines: the "
                   f"strategy that takes least on the finest mesh ({best}); dashed: {STRATEGY[accuracy.MATRIX]}, where it is "
                   f"another one. Errors that the reference cannot tell are left out; with multigrid"
                   f"{noisy(times)}; {where(study.run for study in some)}.",
-                  [panel_of(study) for study in some], [study.run for study in some], columns=3, height=4.2, left=1.5,
+                  [panel_of(study) for study in some], [study.run for study in some], columns=2 if len(some) == 4 else 3,
+                  height=4.2, left=1.5,
                   legend=[(ELEMENT[e], PALETTE[accuracy.ELEMENTS.index(e)], SHAPES[accuracy.ELEMENTS.index(e)])
                           for e in elements])

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from report.rows import Fault, Row
 
 
-# Of whole solves whose errors are compared (report/accuracy.py): the mesh, steps between its nodes, and the load.
-STUDIED = re.compile(r"(tube|beam)(\d+)-(linear|steps)")
+# Of whole solves whose errors are compared (report/accuracy.py): the mesh, steps between its nodes, of the bracket
+# refinements, and the load.
+STUDIED = re.compile(r"(tube|beam|bracket)(\d+)-(linear|steps)")
 # Of meshes, by how a case begins.
 KINDS = {"box": "box", "irregular": "irregular", "bracket": "bracket", "br_": "bracket"}
 

@@ -10,6 +10,7 @@
     <!-- predicted solves -->       whole solves there, with products in doubles and in floats
     <!-- figure: NAME -->           a figure of the report with its caption
     <!-- accuracy -->              when each element reaches an error
+    <!-- references -->            what errors at the bracket are told from
     <!-- work -->                   modelled bytes and counted flop
     <!-- set-ups -->                who takes least with set-ups, what repays them
     <!-- solved: FILE... -->        results of `solve` below results/
@@ -40,7 +41,7 @@ from runner import readers
 
 PAGE = pathlib.Path("docs/claims.md")
 BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|strategies|predictions|predicted solves|"
-                   r"figure|picture|accuracy|work|set-ups|solved|validation|contact)"
+                   r"figure|picture|accuracy|references|work|set-ups|solved|validation|contact)"
                    r"(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 QUANTITY = re.compile(r"\d[\d.,]*[ \u00a0]?(?:(?:[GM]DoF/s|ms|µs|ns|nJ|MHz|GB/s|GFLOP/s|MB|GB|W|s|%)(?![\w³])"
                       r"|times(?= as\b| faster| slower| longer))|\b(?:twice|half|three times|four times)(?= as (?:fast|long))")

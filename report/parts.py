@@ -6,7 +6,7 @@ import functools
 import json
 import re
 
-from report import accuracy as accuracy_, contact as contact_, model as model_, rows, sources
+from report import accuracy as accuracy_, bracket, contact as contact_, model as model_, rows, sources
 from report.figures import every_figure
 from report.model import ROOT, Card, Model, Point
 from report.panels import Figure
@@ -238,5 +238,5 @@ def accuracy(_: str, up: str) -> list[str]:
     return found
 
 
-KINDS = {"accuracy": accuracy, "figure": figure, "picture": picture, "work": work, "solved": solved, "validation": validation, "contact": contact,
-         "set-ups": set_ups}
+KINDS = {"accuracy": accuracy, "references": lambda _, up: bracket.lines(up), "figure": figure, "picture": picture,
+         "work": work, "solved": solved, "validation": validation, "contact": contact, "set-ups": set_ups}

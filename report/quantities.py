@@ -29,10 +29,11 @@ def _nodes(row: rows.Row) -> float:
 
 
 def _work_error(row: rows.Row) -> float | None:
-    """Of the tubes of report/accuracy.py, whose reference no row decides."""
+    """Of the tubes and brackets of report/accuracy.py, whose references no row decides, where they tell it."""
     problem = accuracy.problem_of(str(row["case"]))
-    reference = accuracy.of_tube(problem[1]) if problem and problem[0] == "tube" else None
-    return reference.error(float(row["work"])) if reference and row["work"] is not None else None
+    reference = accuracy.known(problem, str(row["element"])) if problem else None
+    error = reference.error(float(row["work"])) if reference and row["work"] is not None else 0.0
+    return error if reference and error >= reference.least else None
 
 
 CORNERS = {"tet4": 4, "tet4_p4": 4, "hex8": 8, "hex8_naive": 8, "tet10": 10, "hex27": 27}

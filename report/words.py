@@ -91,6 +91,8 @@ def problem_words(case: str) -> str:
         name = f"{name.rpartition('-')[2]} cube, irregular mesh"
     elif name.startswith(("tube", "beam")):
         name = name[:4]
+    elif name.startswith("bracket") and name[7:].isdigit():
+        name = "bracket, refined"
     elif name.startswith(("bracket", "br_")):
         name = "bracket, coarse" if name.endswith("coarse") else "bracket"
     return f"{name}, {LOADS.get(load, load)}"

@@ -62,10 +62,15 @@ class Measurer:
         shape, scratch = points.shape_of(point.element), self.folder.scratch
         card = launcher.card.number if launcher.card else ""  # two may make it at once: the same one
         new, log = scratch / f"new{card}.msh", scratch / f"mesh{card}.log"
-        if which.startswith("bracket"):
+        coarser = point.coarser() if isinstance(point, points.Solves) else None
+        if coarser:
+            if not self.make_mesh(coarser, launcher):
+                return False
             maker = "meshgen"
-            command = [str(self.here.build / "meshgen"), "refine", points.COARSE.format(shape=shape), "--levels",
-                       which.removeprefix("bracket")]
+            command = [str(self.here.build / "meshgen"), "quadratic", str(coarser.mesh(self.here))]
+        elif which.startswith(("bracket", "_coarse-refined")):
+            maker = "meshgen"
+            command = [str(self.here.build / "meshgen"), "refine", points.COARSE.format(shape=shape), "--levels", which[-1]]
         elif isinstance(point, points.Solves) and point.cells():
             maker, cells = "meshgen", ",".join(map(str, point.cells()))
             kind = ["tube"] if which.startswith("tube") else ["box", "--length", "8,1,1"]

@@ -32,11 +32,14 @@ LONG = ("patch", "element_atomic", "assembled_symmetric")
 TRANSPORTS = ("nccl",)
 FORMS = ("cgs2", "dcgs2")  # of GMRES, as `scaling` names them, that are timed with all strategies
 COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
-QUADRATIC = ("tet10", "hex27")
+LINEAR = {"tet10": "tet4", "hex27": "hex8"}  # elements with the corners of these
+QUADRATIC = tuple(LINEAR)
 # Meshes of a size by steps between nodes, through the wall of a tube or across a beam, so that all kinds of elements have
 # the same nodes: quadratic ones have half as many cells. Even; of tubes a multiple of 4.
 CURVED = r"(tube|beam)(\d+)"
 CELLS = {"tube": (1.0, 2.0, 0.5), "beam": (8.0, 1.0, 1.0)}  # along each axis, of that number
+# The coarse bracket refined so often, once less for quadratic elements, which then have the same nodes.
+REFINED = r"bracket([1-9])"
 PART = "part"  # the pattern of plastic elements that a solve of PART_PROBLEM leaves
 PART_PROBLEM, PART_STEPS = "meshgen/bracket/bracket_coarse.json", 7  # up to the largest load
 
@@ -121,8 +124,9 @@ class Point:
         return "a build with quadratic elements" if self.element in QUADRATIC and not here.quadratic else ""
 
     def mesh_to_make(self, here: Here) -> str:
-        """ "", or a mesh that is made when the first point needs it: "_finer" or "_fine", of the bracket by Gmsh; the
-        size of an irregular one of a solve, or of a part, both by meshgen."""
+        """ "", or a mesh that is made when the first point needs it: "_finer" or "_fine", of the bracket by Gmsh; by
+        meshgen the size of an irregular one of a solve, of a tube, a beam or a bracket whose nodes are the same for all
+        elements, and "_coarse-refined1", of a part."""
         return ""
 
     def state_to_make(self, here: Here) -> pathlib.Path | None:
@@ -188,12 +192,9 @@ def made_mesh(here: Here, element: str, which: str) -> pathlib.Path:
     if "@" in which:
         problem, _, dofs = which.partition("@")
         return here.scratch / shape_of(element) / f"irregular{dofs}-{problem}.msh"
-    if re.fullmatch(CURVED, which):
+    if re.fullmatch(f"{CURVED}|{REFINED}", which):
         return here.scratch / shape_of(element) / f"{which}.msh"
-    if which.startswith("bracket"):
-        levels = which.removeprefix("bracket")
-        return here.scratch / f"bracket_{shape_of(element)}_coarse-refined{levels}.msh"
-    return here.scratch / f"bracket_{shape_of(element)}{which if which == '_finer' else ''}.msh"
+    return here.scratch / f"bracket_{shape_of(element)}{which if which != '_fine' else ''}.msh"
 
 
 def unit_of(size: str) -> str:
@@ -266,13 +267,13 @@ class Kernels(Point):
 
     def mesh_to_make(self, here: Here) -> str:
         if self.is_part():
-            return self.size
+            return self.size.replace("bracket", "_coarse-refined")
         return "_finer" if self.size == "bracket" and here.gmsh else ""
 
     def state_to_make(self, here: Here) -> pathlib.Path | None:
         if not self.is_part():
             return None
-        mesh = made_mesh(here, self.element, self.size)
+        mesh = made_mesh(here, self.element, self.mesh_to_make(here))
         return mesh.with_name(f"{mesh.stem}-{self.element}.state")
 
     def words(self) -> list[str]:
@@ -300,7 +301,7 @@ class Kernels(Point):
     def command(self, here: Here, process: Process, files: Files) -> list[str]:
         state = self.state_to_make(here)
         if state:
-            flags = [f"--fe_mesh={made_mesh(here, self.element, self.size)}", f"--fe_problem={PART_PROBLEM}",
+            flags = [f"--fe_mesh={made_mesh(here, self.element, self.mesh_to_make(here))}", f"--fe_problem={PART_PROBLEM}",
                      f"--fe_state={state}"]
         else:
             flags = mesh_flags("--fe_", self.element, self.size, here)
@@ -327,7 +328,8 @@ class Kernels(Point):
 class Solves(Point):
     """A whole solve; `size` is a problem: bracket, bracket_linear, bracket_fine, bracket_fine_linear; bendingN and
     stretchedN, a cube of N cells an axis; bending@N and stretched@N, an irregular mesh of about N degrees of freedom;
-    tubeN, tubeN_linear and beamN, N steps between nodes through the wall or across the beam."""
+    tubeN, tubeN_linear and beamN, N steps between nodes through the wall or across the beam; bracketN_linear, with the
+    nodes of the coarse bracket refined N times."""
 
     precondition: str = "block-jacobi"
     ranks: int = 1
@@ -359,7 +361,7 @@ class Solves(Point):
         return "Gmsh's Python interface"
 
     def mesh_to_make(self, here: Here) -> str:
-        made = "@" in self.size or self.steps_between_nodes()
+        made = "@" in self.size or self.steps_between_nodes() or self.levels()
         return "_fine" if self.size.startswith("bracket_fine") else self.size.removesuffix("_linear") if made else ""
 
     def steps_between_nodes(self) -> tuple[int, ...]:
@@ -372,9 +374,29 @@ class Solves(Point):
         steps = 2 if self.element in QUADRATIC else 1
         return tuple(max(n // steps, 1) for n in self.steps_between_nodes())
 
+    def levels(self) -> int:
+        """How often the mesh of a bracket with the same nodes for all elements is refined; 0 of other meshes."""
+        match = re.fullmatch(REFINED, self.size.removesuffix("_linear"))
+        return int(match[1]) if match else 0
+
+    def coarser(self) -> Solves | None:
+        """The solve on the mesh of linear elements that such a mesh of quadratic ones is made of: without levels, the
+        coarse bracket."""
+        if not self.levels() or self.element not in QUADRATIC:
+            return None
+        size = "bracket_linear" if self.levels() == 1 else f"bracket{self.levels() - 1}_linear"
+        return dataclasses.replace(self, element=LINEAR[self.element], size=size)
+
+    def mesh(self, here: Here) -> pathlib.Path:
+        """Of a problem that names one."""
+        which = self.mesh_to_make(here)
+        return made_mesh(here, self.element, which) if which else pathlib.Path(COARSE.format(shape=self.element))
+
     def dofs(self, gmsh: bool) -> float:
         if counts := self.steps_between_nodes():
             return 3.0 * math.prod(n + 1 for n in counts)
+        if self.levels():
+            return size_of(self.size.removesuffix("_linear"), gmsh)
         if self.size.startswith("bracket"):
             return 70_000 if "fine" in self.size else 5_000
         if "@" in self.size:
@@ -392,15 +414,14 @@ class Solves(Point):
 
     def problem(self, here: Here) -> list[str]:
         if self.size.startswith("bracket_fine"):
-            return ["meshgen/bracket/bracket.json", "--mesh", str(made_mesh(here, self.element, "_fine"))]
+            return ["meshgen/bracket/bracket.json", "--mesh", str(self.mesh(here))]
+        if self.steps_between_nodes() or self.levels():
+            problem = "bending" if self.size.startswith("beam") else re.match("[a-z]+", self.size)[0]
+            return [f"bench/problems/{problem}.json", "--mesh", str(self.mesh(here))]
         if self.size.startswith("bracket"):
-            return ["meshgen/bracket/bracket_coarse.json", "--mesh", COARSE.format(shape=self.element)]
-        if self.steps_between_nodes():
-            return [f"bench/problems/{'tube' if self.size.startswith('tube') else 'bending'}.json", "--mesh",
-                    str(made_mesh(here, self.element, self.mesh_to_make(here)))]
+            return ["meshgen/bracket/bracket_coarse.json", "--mesh", str(self.mesh(here))]
         if "@" in self.size:
-            return [f"bench/problems/{self.size.partition('@')[0]}.json", "--mesh",
-                    str(made_mesh(here, self.element, self.size))]
+            return [f"bench/problems/{self.size.partition('@')[0]}.json", "--mesh", str(self.mesh(here))]
         kind, cells = re.fullmatch(r"([a-z]+)(\d+)", self.size).groups()
         return [f"bench/problems/{kind}.json", "--cells", cells, "--element", self.element]
 

@@ -65,7 +65,7 @@ def columns_of(point: points.Point) -> rows.Row:
 
 def case_of(point: points.Solves) -> str:
     """As `solves` names it."""
-    if point.cells():
+    if point.cells() or point.levels():
         mesh = point.mesh_to_make(CARD)
     elif match := re.fullmatch(r"([a-z]+)(@?)(\d+)", point.size):
         problem, at, number = match.groups()

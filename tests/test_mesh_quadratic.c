@@ -332,6 +332,31 @@ static void irregular_meshes_have_the_nodes_of_refined_ones(void **state)
         }
 }
 
+/* Of the bracket, whose sides are not aligned: errors of linear and quadratic elements are compared there. */
+static void elevated_brackets_have_the_nodes_of_refined_ones(void **state)
+{
+    (void)state;
+    static const char *const coarse[2] = {"meshgen/bracket/bracket_tet4_coarse.msh",
+                                          "meshgen/bracket/bracket_hex8_coarse.msh"};
+    for (int k = 0; k < 2; ++k)
+        for (int levels = 1; levels < 3; ++levels) {
+            fe_mesh linear, mesh;
+            must(fe_mesh_read(coarse[k], 0, &linear));
+            must(fe_mesh_read(coarse[k], 0, &mesh));
+            for (int i = 0; i < levels; ++i) must(fe_mesh_refine(&linear, 0));
+            for (int i = 1; i < levels; ++i) must(fe_mesh_refine(&mesh, 0));
+            must(fe_mesh_elevate(&mesh));
+            assert_int_equal(mesh.kind, quadratic[k]);
+            assert_int_equal(mesh.n_node, linear.n_node);
+            assert_int_equal(8 * mesh.n_elem, linear.n_elem);
+            assert_true(hash_of_places(&mesh) == hash_of_places(&linear));
+            assert_true(fabs(quality_of(&mesh).volume / quality_of(&linear).volume - 1) < 1e-12);
+            for (int g = 0; g < mesh.n_group; ++g) /* four sides of each, eight elements */
+                assert_int_equal((1 << mesh.group[g].dim) * mesh.group[g].n_facet, linear.group[g].n_facet);
+            fe_mesh_close(&mesh), fe_mesh_close(&linear);
+        }
+}
+
 /* Orders that suit strategies, of a box and of an irregular mesh whose own order is bad. */
 static void quadratic_meshes_are_arranged(void **state)
 {
@@ -450,6 +475,7 @@ int main(void)
         cmocka_unit_test(bent_sides_are_refused),
         cmocka_unit_test(quality_of_regular_quadratic_elements),
         cmocka_unit_test(irregular_meshes_have_the_nodes_of_refined_ones),
+        cmocka_unit_test(elevated_brackets_have_the_nodes_of_refined_ones),
         cmocka_unit_test(quadratic_meshes_are_arranged),
         cmocka_unit_test(pieces_are_compact),
         cmocka_unit_test(box_pieces_are_those_of_the_box),

@@ -14,6 +14,11 @@ def reached(study: accuracy.Study, element: str, target: float) -> Cell:
     return Cell(found.words(STRATEGY.__getitem__), found.seconds) if found else Cell("")
 
 
+def error_of(solved: accuracy.Solved, least: float) -> Cell:
+    """In percent."""
+    return Cell(digits(100 * solved.error) if solved.error >= least else f"< {100 * least:.1g}", max(solved.error, least))
+
+
 def accuracy_table(model: Model) -> Table | None:
     lines: list[list[Cell]] = []
     shown = []
@@ -25,7 +30,7 @@ def accuracy_table(model: Model) -> Table | None:
             lines.append([Cell(study.card.short), Cell(accuracy.WORDS[study.problem]), Cell(ELEMENT[element]),
                           *(reached(study, element, target) for target in accuracy.TARGETS),
                           Cell(count(finest.whole.solve.n_dof), finest.whole.solve.n_dof),
-                          Cell(digits(100 * finest.error), finest.error), Cell(study.run.marked)])
+                          error_of(finest, study.references[element].least), Cell(study.run.marked)])
     if not lines:
         return None
     return Table(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import pathlib
+import re
 import tempfile
 import unittest
 
-from report import accuracy, model, tube
+from report import accuracy, bracket, model, richardson, tube
 from report.accuracy_figures import error_over_time
 from report.quantities import QUANTITIES
 from report.render.accuracy import accuracy_table
+from report.rows import Fault
 from tests.report import small
 
 COLUMNS = list(dict.fromkeys([*small.SOLVES, "work", "noise"]))
@@ -42,17 +45,65 @@ class References(unittest.TestCase):
             tube.work(dataclasses.replace(told, pressures=(*told.pressures, 1.05 * told.limit())), 20)
 
     def test_extrapolation_is_exact_for_one_power_and_refuses_what_does_not_converge(self):
-        self.assertAlmostEqual(accuracy.extrapolated({n: 5 - 3 / n**2 for n in (4, 8, 16)}), 5, 12)
-        self.assertIsNone(accuracy.extrapolated({4: 1.0, 8: 1.1, 16: 1.3}))
-        self.assertIsNone(accuracy.extrapolated({4: 1.0, 8: 1.2, 16: 1.1}))
-        self.assertIsNone(accuracy.extrapolated({8: 1.0, 16: 1.1}))
+        self.assertAlmostEqual(richardson.extrapolated({n: 5 - 3 / n**2 for n in (4, 8, 16)}), 5, 12)
+        self.assertIsNone(richardson.extrapolated({4: 1.0, 8: 1.1, 16: 1.3}))
+        self.assertIsNone(richardson.extrapolated({4: 1.0, 8: 1.2, 16: 1.1}))
+        self.assertIsNone(richardson.extrapolated({8: 1.0, 16: 1.1}))
+
+    def result(self, folder: pathlib.Path, levels: int, energy: float, **other) -> None:
+        told = {"problem": "bracket", "mesh": f"bracket{levels}.msh", "element": "tet10", "status": "converged",
+                "steps": [{"elastic_energy": energy, "plastic_gp": 0}]} | other
+        (folder / f"bracket{levels}-tet10.json").write_text(json.dumps(told))
+
+    def test_a_bracket_needs_four_meshes_and_its_uncertainty_is_between_two_extrapolations(self):
+        with tempfile.TemporaryDirectory() as name:
+            run = pathlib.Path(name) / "m/2026-11-28-c1"
+            run.mkdir(parents=True)
+            energy = {n: 5 - 0.3 / 4**n - 0.1 / 2**n for n in (1, 2, 3, 4)}
+            ends = [richardson.extrapolated({2**n: 2 * energy[n] for n in some}) for some in ((1, 2, 3), (2, 3, 4))]
+            for n in (1, 2, 3):
+                self.result(run, n, energy[n])
+            self.assertIsNone(bracket.reference("tet4", pathlib.Path(name)))
+            self.result(run, 4, energy[4])
+            bracket.reference.cache_clear()
+            found = bracket.reference("tet4", pathlib.Path(name))
+            self.assertEqual(found, bracket.reference("tet10", pathlib.Path(name)))
+            self.assertIsNone(bracket.reference("hex8", pathlib.Path(name)))  # another body
+            self.assertAlmostEqual(found.value, ends[1], 12)
+            self.assertAlmostEqual(found.uncertainty, abs(ends[0] / ends[1] - 1), 12)
+            self.assertLess(found.error(10), found.uncertainty)  # what they tend to
+            self.assertGreater(found.error(2 * energy[4]), found.uncertainty)
+            with self.assertRaisesRegex(Fault, "Hex27: no four meshes"):
+                bracket.lines("../", pathlib.Path(name))
+            for other in ({"status": "running"}, {"mesh": "bracket2.msh.gz"}, {"element": "hex27"}, {"steps": []},
+                          {"steps": [{"elastic_energy": 5, "plastic_gp": 1}]}):
+                self.result(run, 4, energy[4], **other)
+                with self.assertRaises(Fault):
+                    bracket.work_of(run / "bracket4-tet10.json")
+
+    def test_the_table_of_references_names_its_files(self):
+        head, _, *body = bracket.lines("../")
+        self.assertEqual((head.count("refinement"), [line.split(" | ")[0] for line in body]), (4, ["| Tet10", "| Hex27"]))
+        for n, link in enumerate(re.findall(r"\]\(\.\./([^)]+)\)", body[0]), 1):
+            self.assertEqual(bracket.work_of(model.ROOT / link)[0], n)
+
+    def test_both_bodies_of_the_bracket_are_known_and_they_differ(self):
+        tets, hexes = bracket.reference("tet4"), bracket.reference("hex8")
+        self.assertLess(max(tets.least, hexes.least), 1e-3)
+        self.assertGreater(abs(tets.value / hexes.value - 1), max(tets.least, hexes.least))
 
     def test_the_error_of_a_row(self):
         told = QUANTITIES["work_error"].of
         value = tube.work(tube.read())
-        self.assertAlmostEqual(told({"case": "tube8-steps", "work": 0.98 * value}), 0.02, 12)
-        self.assertIsNone(told({"case": "tube8-steps", "work": None}))
-        self.assertIsNone(told({"case": "beam8-linear", "work": value}))
+        self.assertAlmostEqual(told({"case": "tube8-steps", "element": "hex8", "work": 0.98 * value}), 0.02, 12)
+        self.assertIsNone(told({"case": "tube8-steps", "element": "hex8", "work": None}))
+        self.assertIsNone(told({"case": "tube8-steps", "element": "hex8", "work": value * (1 + tube.ACCURACY)}))
+        self.assertIsNone(told({"case": "beam8-linear", "element": "hex8", "work": value}))
+        for element in accuracy.ELEMENTS:
+            reference = bracket.reference(element)
+            row = {"case": "bracket2-linear", "element": element, "work": reference.value * (1 - 2 * reference.least)}
+            self.assertAlmostEqual(told(row), 2 * reference.least, 9)
+            self.assertIsNone(told(row | {"work": reference.value * (1 - 0.9 * reference.least)}))
 
 
 class Times(unittest.TestCase):
@@ -109,11 +160,24 @@ class Times(unittest.TestCase):
         lines = [solve(f"beam{n}-linear", e, 5 * (1 - c / n**2), 1.0 * n) for n in (2, 4, 8)
                  for e, c in (("tet10", 0.2), ("hex27", 0.1))]
         study = self.one(lines)
-        self.assertAlmostEqual(study.reference.value, 5, 9)
+        self.assertEqual(set(study.references), set(accuracy.ELEMENTS))
+        self.assertAlmostEqual(study.references["tet4"].value, 5, 9)
         self.assertIsNotNone(accuracy.first(study, "tet10", 1e-2))
-        self.assertEqual(accuracy.reference_of(study.problem, []), None)
+        self.assertEqual(accuracy.references_of(study.problem, []), {})
         apart = accuracy.Reference(5.0, 2e-3)
         self.assertIsNone(accuracy.time_to(study.solved["tet10"]["patch"], 1e-2, apart.least))
+
+    def test_elements_of_a_bracket_are_held_against_their_own_body(self):
+        study = self.one([solve("bracket1-linear", e, bracket.reference(e).value * 0.995, 1.0) for e in accuracy.ELEMENTS])
+        for element in accuracy.ELEMENTS:
+            self.assertAlmostEqual(study.solved[element]["patch"][0].error, 5e-3, 12)
+            self.assertEqual(accuracy.cell(study, element, 1e-2), "≤ 1.00 s, `patch`")
+            self.assertEqual(accuracy.cell(study, element, 1e-4), "-")
+
+    def test_an_error_that_the_reference_cannot_tell_is_not_typed(self):
+        reference = bracket.reference("hex27")
+        row, = accuracy_table(self.build([solve("bracket3-linear", "hex27", reference.value, 1.0)])).rows
+        self.assertIn(f"< {100 * reference.least:.1g}", [cell.text for cell in row])
 
     def test_the_figure_and_the_table_show_every_element(self):
         value = tube.read().lame()

@@ -92,6 +92,19 @@ class Readers(unittest.TestCase):
             self.assertEqual(linear.dofs(False), 3 * math.prod(n + 1 for n in cells))
             self.assertEqual(points.parse(quadratic.name()), quadratic)
 
+    def test_brackets_have_the_same_nodes_for_elements_of_a_shape(self):
+        for element, made_of in (("tet4", None), ("tet10", "bracket1_linear"), ("hex27", "bracket1_linear")):
+            point = points.Solves("host", element, "bracket2_linear", "multigrid")
+            self.assertEqual((point.load(), readers.case_of(point), point.mesh(readers.CARD)),
+                             ("linear", "bracket2-linear", pathlib.Path(element) / "bracket2.msh"))
+            self.assertEqual(point.problem(readers.CARD)[0], "bench/problems/bracket.json")
+            self.assertEqual(points.parse(point.name()), point)
+            coarser = point.coarser()
+            self.assertEqual(coarser and (coarser.element, coarser.size),
+                             made_of and (points.LINEAR[element], made_of))
+        coarse = points.Solves("host", "hex27", "bracket1_linear", "multigrid").coarser()
+        self.assertEqual(str(coarse.mesh(readers.CARD)), points.COARSE.format(shape="hex8"))
+
     def test_experiments_know_the_claims_that_read_them(self):
         _, tasks, _ = readers.paper()
         told = readers.readers(tasks, list(self.known.values()))

@@ -570,6 +570,25 @@ class Paper(Folder):
         others = [flag(c, "--fe_pattern") for c in one.simulated.commands if flag(c, "--fe_refine") == "1"]
         self.assertEqual(sorted(others), 3 * ["scattered"] + 3 * ["zones"])
 
+    def test_brackets_of_quadratic_elements_are_made_of_linear_ones_that_are_refined_once_less(self):
+        one = self.make(**self.PART)
+        commands = one.simulated.commands
+        one.folder.scratch.mkdir(parents=True)
+
+        def make(element: str, size: str) -> pathlib.Path:
+            point = points.Solves("host", element, size, "multigrid")
+            self.assertTrue(one.measurer.make_mesh(point, one.simulated) and point.mesh(one.measurer.here).exists())
+            return point.mesh(one.measurer.here)
+
+        fine = make("hex27", "bracket2_linear")
+        refined, raised = commands
+        self.assertEqual((refined[1:3], flag(refined, "--levels")), (["refine", points.COARSE.format(shape="hex8")], "1"))
+        self.assertEqual(raised[1:3], ["quadratic", str(make("hex8", "bracket1_linear"))])
+        self.assertEqual(len(commands), 2)  # that one was there
+        self.assertEqual((fine.name, fine.parent.name), ("bracket2.msh", "hex27"))
+        make("hex27", "bracket1_linear")
+        self.assertEqual(commands[2][1:3], ["quadratic", points.COARSE.format(shape="hex8")])
+
     def test_a_part_that_cannot_be_solved_is_one_line(self):
         one = self.make(**self.PART)
         one.simulated.solve_fails = True
