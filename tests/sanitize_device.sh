@@ -40,6 +40,8 @@ for program in solve meshgen; do
     [ -x "$build/$program" ] || { echo "compute-sanitizer: $build/$program is missing: make $build/$program" >&2; exit 2; }
 done
 [ $# -gt 0 ] || set -- memcheck racecheck initcheck synccheck
+gpus=$(nvidia-smi -L | grep -c '^GPU ')
+[ -z "${CUDA_VISIBLE_DEVICES:-}" ] || gpus=$(echo "$CUDA_VISIBLE_DEVICES" | tr ',' '\n' | grep -c .)
 self=$(cd "$(dirname "$0")" && pwd)/sanitize_device.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -78,7 +80,7 @@ for tool; do
     echo "$tool difference --variant patch --precondition block-jacobi --jacobian difference --krylov-tolerance 1e-3"
     [ "$tool" = memcheck ] || continue
     for ranks in 2 4; do
-        [ "$(nvidia-smi -L | grep -c '^GPU ')" -ge $ranks ] || continue
+        [ "$gpus" -ge $ranks ] || continue
         for transport in peer nccl; do
             echo "$tool ranks$ranks-$transport --variant patch --precondition multigrid --transport $transport --ranks $ranks --timeout 280"
         done
