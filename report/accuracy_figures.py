@@ -51,6 +51,6 @@ def error_over_time(model: Model, card: Card) -> Figure | None:
                   f"another one. Errors that the reference cannot tell are left out; with multigrid"
                   f"{noisy(times)}; {where(study.run for study in some)}.",
                   [panel_of(study) for study in some], [study.run for study in some], columns=2 if len(some) == 4 else 3,
-                  height=4.2, left=1.5,
+                  height=4.2, left=1.75,
                   legend=[(ELEMENT[e], PALETTE[accuracy.ELEMENTS.index(e)], SHAPES[accuracy.ELEMENTS.index(e)])
                           for e in elements])

@@ -148,7 +148,7 @@ def winners_map(model: Model, card: Card) -> Figure | None:
             others = [p.strategy for p in best.fastest[1:]] + list(best.missed)
             shown |= {first, *others[:1]}
             second = SHORT.get(others[0], others[0])
-            panel.words.append((j, i + 0.2, second if len(others) == 1 else f"+ {len(others)} more", INK, "center"))
+            panel.words.append((j, i + 0.2, second if len(others) == 1 else f"+ {len(others)}", INK, "center"))
     best_of = [b for _, b in won.values()]
     decided = sum(b.decided for b in best_of)
     whole = sum(b.decided and not b.lacks for b in best_of)
@@ -163,9 +163,9 @@ def winners_map(model: Model, card: Card) -> Figure | None:
                   "next one is slower. With “ordered” or “(ord.)” instead, patch and its reproducible form are not told apart, "
                   "and are faster than all others. Brackets: fewer than "
                   f"{COLOURS} strategies were compared, or not all main ones ({', '.join(f'“{SHORT[s]}”' for s in MAIN)}, the "
-                  "last one of products alone): one that is missing may be faster. In a grey cell those named are not told "
-                  f"apart. {processes_of(best_of)}; {where(runs)}. {f'{fewest} to {most}' if fewest < most else most} "
-                  f"strategies were compared. Decided are {decided} of {len(best_of)} cells, {whole} of them among all main "
+                  "last one of products alone): one that is missing may be faster. In a grey cell those named, with as "
+                  f"many others as stand behind +, are not told apart. {processes_of(best_of)}; {where(runs)}. "
+                  f"{f'{fewest} to {most}' if fewest < most else most} strategies were compared. Decided are {decided} of {len(best_of)} cells, {whole} of them among all main "
                   f"strategies. {meanings}. “{STRATEGY['hybrid']}” is left out, because it is one of four others.",
                   [panel], [(left, left + cell * len(columns), 1.3, 1.3 + height)], width, 1.3 + height + 0.1, runs)
 
@@ -246,7 +246,7 @@ def roofline(model: Model, card: Card) -> Figure | None:
                   f"Arithmetic that counts against the measured ceilings of memory and multiply-adds, {card.words}. "
                   "The distance to the line is what a strategy loses by moving or computing more than once, or by "
                   f"waiting. Grey: other strategies. {kind_of(times)}; "
-                  f"{where(runs)}.", panels, runs, columns=2, height=height, left=1.25,
+                  f"{where(runs)}.", panels, runs, columns=2, height=height, left=1.45,
                   legend=[(STRATEGY[s], *style_of(s)) for s in present] + [("others", *style_of(""))])
 
 
@@ -287,4 +287,4 @@ def break_even(model: Model, card: Card) -> Figure | None:
                   "product of those that the run has, "
                   f"{card.words}. Below the dashed line the matrix loses. Computed from medians of one run, set-up "
                   "measured once; grey: other strategies; "
-                  f"{where(runs)}.", panels, runs, columns=2, height=height, left=1.15, right=2.45)
+                  f"{where(runs)}.", panels, runs, columns=2, height=height, left=1.25, right=2.45)

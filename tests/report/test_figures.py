@@ -230,6 +230,15 @@ class Committed(unittest.TestCase):
                     -0.1 <= left and left + width <= f.width + 0.1 and 0 <= y <= f.height, f"{f.name}: {text}"
                 )
 
+    def test_names_of_axes_stand_within_the_figure(self):
+        drawn = sorted((model.ROOT / "results/report/figures").glob("*.svg"))
+        self.assertGreater(len(drawn), 10)
+        for path in drawn:  # a name stands left of the widest number: where that is, gnuplot says
+            text = path.read_text()
+            (size,) = set(re.findall(r'font-size="([\d.]+)"', text))
+            for x in re.findall(r'<text x="([\d.-]+)" y="[^"]*" transform="rotate\(270', text):
+                self.assertGreaterEqual(float(x), 0.7 * float(size), path.name)
+
     def test_studies_are_among_them(self):
         names = {f.name.split("-")[0] for f in self.figures}
         self.assertLessEqual({"anderson", "orthogonality", "samples"}, names)
