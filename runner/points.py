@@ -27,7 +27,8 @@ ALL_OPERATIONS = 5
 SMOOTH_STRATEGIES = ("element_only", "element_atomic", "patch", "assembled_bsr", "assembled_symmetric")
 STEADY = {"energy": ENERGY_SECONDS, "sustained": SUSTAINED_SECONDS}
 FROZEN_ITERATIONS = 5000  # of a load step with a frozen Jacobian, which converges slowly
-# Strategies of these solves, hundreds of iterations each, and of large ones on several ranks, unless the user chose some.
+# Strategies of these solves, hundreds of iterations each, of those with products in floats, and of large ones on several
+# ranks, unless the user chose some: a gather, a scatter, a matrix.
 LONG = ("patch", "element_atomic", "assembled_symmetric")
 TRANSPORTS = ("nccl",)
 FORMS = ("cgs2", "dcgs2")  # of GMRES, as `scaling` names them, that are timed with all strategies
@@ -341,7 +342,7 @@ class Solves(Point):
     program: ClassVar[str] = "solves"
 
     def strategies(self, here: Here) -> tuple[str, ...]:
-        is_long = self.jacobian == "elastic" or (self.ranks > 1 and self.load() == "linear")
+        is_long = self.jacobian == "elastic" or self.products or (self.ranks > 1 and self.load() == "linear")
         return tuple(s for s in here.few if s in LONG or not is_long or here.chose_strategies)
 
     def axes(self) -> tuple[str, ...]:
