@@ -1,4 +1,4 @@
-"""Runs all unit tests of this folder and prints TAP."""
+"""Runs all unit tests of this folder and prints TAP, past what a test does to standard output."""
 
 import sys
 import unittest
@@ -11,11 +11,12 @@ class Tap(unittest.TestResult):
 
     def say(self, ok: bool, test: unittest.TestCase, note: str = "") -> None:
         self.n += 1
-        print(f"{'ok' if ok else 'not ok'} {self.n} - {test.id().removeprefix('tests.report.')}{note}", flush=True)
+        print(f"{'ok' if ok else 'not ok'} {self.n} - {test.id().removeprefix('tests.report.')}{note}", file=sys.__stdout__, flush=True)
 
     def say_fault(self, test: unittest.TestCase, error) -> None:
         self.say(False, test)
-        print("\n".join("# " + line for line in self._exc_info_to_string(error, test).splitlines()[-20:]))
+        print("\n".join("# " + line for line in self._exc_info_to_string(error, test).splitlines()[-20:]),
+              file=sys.__stdout__)
 
     def addSuccess(self, test):
         self.say(True, test)
@@ -27,7 +28,7 @@ class Tap(unittest.TestResult):
         self.say_fault(test, err)
 
     def addSkip(self, test, reason):
-        print(f"skipped: {reason}")
+        print(f"skipped: {reason}", file=sys.__stdout__)
         self.say(True, test, " # SKIP")
 
     def addSubTest(self, test, subtest, err):
