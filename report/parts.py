@@ -133,7 +133,7 @@ def set_ups(_: str, up: str) -> list[str]:
     least = [s for _, s in found]
     if not least:
         raise Fault("<!-- set-ups -->: no run has whole solves on a GPU that compare strategies")
-    order = sorted(set(least) | {"patch"}, key=lambda s: -least.count(s))
+    order = sorted(set(least) | {"patch"}, key=lambda s: (-least.count(s), s))
     first, *others = (f"`{s}` {'takes least ' * (s == order[0])}in {least.count(s)}" for s in order)
     sizes = " to ".join(dict.fromkeys(count(n) for n in (min(found)[0], max(found)[0])))
     said = f"Of {len(least)} whole solves on GPUs that compare strategies ({sizes} DoF), set-ups counted, which each run " \
