@@ -88,8 +88,8 @@ def relative(d: str) -> str:
         return letter + texts[0] + "".join(text if text.startswith("-") else " " + text for text in texts[1:])
 
     for letter, x, y in re.findall(r"([MLHVh ]|z)(-?[\d.]+)?(?: (-?[\d.]+))?", d):
-        if letter in "zh":  # h0
-            said, here = said + (letter if letter == "z" else "h0"), start if letter == "z" else here
+        if letter in "zh":  # h: DOT
+            said, here = said + (letter if letter == "z" else DOT), start if letter == "z" else (here[0] + 1, here[1])
             continue
         first = round(10 * float(x))
         to = {"H": (first, here[1]), "V": (here[0], first)}.get(letter) or (first, round(10 * float(y)))
@@ -209,8 +209,11 @@ def told(run: list[Drawn]) -> str:
     return f"<g{look}>\n" + "\n".join(inside) + "\n</g>"
 
 
+DOT = "h.1"  # a tenth: of lines without length librsvg leaves some ends out
+
+
 def dots(d: Drawn, shape: str) -> Drawn:
-    """Circles and squares that are filled: points without length of a line that is as thick and has such ends."""
+    """Circles and squares that are filled: points of a line that is as thick and has such ends."""
     sizes = dict(re.findall(r'([\w-]+)="([^"]*)"', shape))
     size = re.fullmatch(r"scale\(([\d.]+)\)", sizes.get("transform", "scale(1)"))
     if sizes.get("fill") != "currentColor" or not shape.startswith(("<circle", "<rect")) or not size:
@@ -220,7 +223,7 @@ def dots(d: Drawn, shape: str) -> Drawn:
     width = scale * (side + float(sizes["stroke-width"]))
     cap = "round" if shape.startswith("<circle") else "square"
     return Drawn("path", (("stroke", dict(d.look)["color"]), ("stroke-width", f"{width:.2f}"), ("stroke-linecap", cap)),
-                 f"M{d.at[0]} {d.at[1]}h0")
+                 f"M{d.at[0]} {d.at[1]}{DOT}")
 
 
 def slim(svg: str) -> str:
