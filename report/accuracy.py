@@ -178,7 +178,8 @@ def time_to(some: Sequence[Solved], target: float, least: float) -> Reached | No
 def first(study: Study, element: str, target: float) -> Reached | None:
     """By the strategy that is there first. Set-ups are timed once, so that it is not told from others that take no longer
     than a tenth more."""
-    found = {s: t for s, some in study.solved.get(element, {}).items() if (t := time_to(some, target, study.references[element].least))}
+    found = {s: t for s, some in study.solved.get(element, {}).items()
+             if (t := time_to(some, target, study.references[element].least))}
     if not found:
         return None
     own = min(found, key=lambda s: found[s].seconds)

@@ -32,8 +32,10 @@ def _work_error(row: rows.Row) -> float | None:
     """Of the tubes and brackets of report/accuracy.py, whose references no row decides, where they tell it."""
     problem = accuracy.problem_of(str(row["case"]))
     reference = accuracy.known(problem, str(row["element"])) if problem else None
-    error = reference.error(float(row["work"])) if reference and row["work"] is not None else 0.0
-    return error if reference and error >= reference.least else None
+    if not reference or row["work"] is None:
+        return None
+    error = reference.error(float(row["work"]))
+    return error if error >= reference.least else None
 
 
 CORNERS = {"tet4": 4, "tet4_p4": 4, "hex8": 8, "hex8_naive": 8, "tet10": 10, "hex27": 27}

@@ -4,6 +4,10 @@ import sys
 import unittest
 
 
+def tell(text: str) -> None:
+    print(text, file=sys.__stdout__, flush=True)
+
+
 class Tap(unittest.TestResult):
     def __init__(self) -> None:
         super().__init__()
@@ -11,12 +15,11 @@ class Tap(unittest.TestResult):
 
     def say(self, ok: bool, test: unittest.TestCase, note: str = "") -> None:
         self.n += 1
-        print(f"{'ok' if ok else 'not ok'} {self.n} - {test.id().removeprefix('tests.report.')}{note}", file=sys.__stdout__, flush=True)
+        tell(f"{'ok' if ok else 'not ok'} {self.n} - {test.id().removeprefix('tests.report.')}{note}")
 
     def say_fault(self, test: unittest.TestCase, error) -> None:
         self.say(False, test)
-        print("\n".join("# " + line for line in self._exc_info_to_string(error, test).splitlines()[-20:]),
-              file=sys.__stdout__)
+        tell("\n".join("# " + line for line in self._exc_info_to_string(error, test).splitlines()[-20:]))
 
     def addSuccess(self, test):
         self.say(True, test)
@@ -28,7 +31,7 @@ class Tap(unittest.TestResult):
         self.say_fault(test, err)
 
     def addSkip(self, test, reason):
-        print(f"skipped: {reason}", file=sys.__stdout__)
+        tell(f"skipped: {reason}")
         self.say(True, test, " # SKIP")
 
     def addSubTest(self, test, subtest, err):
@@ -39,7 +42,7 @@ class Tap(unittest.TestResult):
 def main() -> int:
     result = Tap()
     unittest.defaultTestLoader.discover("tests/report", top_level_dir=".").run(result)
-    print(f"1..{result.n}")
+    tell(f"1..{result.n}")
     return 0
 
 
