@@ -18,8 +18,8 @@ FOLDER = pathlib.Path(__file__).resolve().parent.parent / "experiments"
 KEYS = {"name", "question", "program", "pass", "axes", "only", "repetitions", "processes"}
 LISTS = ("SIZES", "MESHES", "SOLVES", "STRONG", "WEAK", "SOCKET", "FURTHER", "RANKS")
 KERNEL_AXES = ("size", "order", "plastic", "pattern", "special", "element")
-AXES = {"kernels": KERNEL_AXES, "solves": ("problem", "precondition", "products", "jacobian", "anderson", "ranks", "transport",
-                                                       "element"),
+AXES = {"kernels": KERNEL_AXES, "solves": ("problem", "kind", "precondition", "products", "jacobian", "anderson", "ranks",
+                                           "transport", "element"),
         "peers": ("problem", "precondition", "element"), "scaling": ("size", "kind", "ranks", "transport", "gmres", "element"),
         "anderson": ("element", "jacobian", "depth", "step"),
         "orthogonality": ("precondition", "orthogonalization", "basis", "columns"),
@@ -247,6 +247,7 @@ def solve_points(experiment: Experiment, backend: str, variables: Variables, fin
     jacobians = [j.replace("tangent", "") for j in values(experiment, "jacobian", backend, variables, ("tangent",))]
     depths = [int(m) for m in values(experiment, "anderson", backend, variables, ("0",))]
     elements = values(experiment, "element", backend, variables, ("$ELEMENTS",))
+    sharing = values(experiment, "kind", backend, variables, ("strong",))
     for problem in values(experiment, "problem", backend, variables, ()):
         for mesh, precondition in itertools.product(meshes_of(problem, fine, peers), preconditions):
             reference = problem.startswith("stretched") and precondition == "block-jacobi"
@@ -255,9 +256,18 @@ def solve_points(experiment: Experiment, backend: str, variables: Variables, fin
                 counts = [(max(ranks, default=1), "")]
             if "ranks" in experiment.axes:
                 counts = list(ways_of_ranks(experiment, backend, variables))
-            ways = itertools.product(counts, products, jacobians, depths)
-            for ((n, transport), precision, jacobian, depth), element in itertools.product(ways, elements):
-                yield kind(backend, element, mesh, precondition, n, precision, jacobian, depth, transport)
+            ways = itertools.product(counts, sharing, products, jacobians, depths)
+            for ((n, transport), share, precision, jacobian, depth), element in itertools.product(ways, elements):
+                shared = mesh if share == "strong" else of_each(mesh, n)
+                yield kind(backend, element, shared, precondition, n, precision, jacobian, depth, transport)
+
+
+def of_each(problem: str, ranks: int) -> str:
+    """The cube of which each rank has as much as one has of the problem: bending161 of bending128 and two."""
+    name = problem.rstrip("0123456789")
+    if name == problem or "@" in name:
+        raise Fault(f"problem {problem!r}: has no number of cells, of which each rank could have as many")
+    return f"{name}{round(int(problem[len(name):]) * ranks ** (1 / 3))}"
 
 
 def ways_of_ranks(experiment: Experiment, backend: str, variables: Variables) -> Iterator[tuple[int, str]]:
