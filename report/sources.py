@@ -32,7 +32,7 @@ WORDS = "; from older sources"  # where there is no foot
 
 SUFFIXES = (".c", ".h", ".cu", ".cc")
 FOLDERS = ("common", "variants", "bench")
-ORDERS = tuple(f"common/mesh/{name}.c" for name in ("arrange", "bisect", "pieces", "reorder"))
+ORDERS = tuple(f"common/mesh/{name}.c" for name in ("arrange", "bisect", "cuthill_mckee", "pieces", "reorder"))
 SOLVER = ("common/ranks/", "common/krylov/", "common/multigrid/", "common/solver/")
 FURTHER = {"scaling.csv": SOLVER[:2], "solves.csv": SOLVER, "anderson.csv": SOLVER}
 

@@ -20,7 +20,7 @@ if [ "${1:-}" = --one ]; then
     [ $(($(date +%s) - FE_SANITIZE_BEGIN)) -lt "$LIMIT" ] || { echo "skip $tool $name: no time is left"; exit 0; }
     start=$(date +%s)
     more=
-    case $name in ranks*) more='--report-api-errors no' ONE=300 ;; esac
+    case $name in ranks*) more='--report-api-errors no' ONE=560 ;; esac
     # By KILL, and all of it: after TERM the tool ends, and a solve under it would go on and hold the GPU.
     timeout -s KILL "$ONE" compute-sanitizer --tool "$tool" $more --error-exitcode 9 "$build/solve" p.json --backend cuda \
         --result "$tool-$name.json" "$@" >"log-$tool-$name" 2>&1
@@ -82,7 +82,8 @@ for tool; do
     for ranks in 2 4; do
         [ "$gpus" -ge $ranks ] || continue
         for transport in peer nccl; do
-            echo "$tool ranks$ranks-$transport --variant patch --precondition multigrid --transport $transport --ranks $ranks --timeout 280"
+            # four wait for each other so long that all of a solve did not end in 300 s
+            echo "$tool ranks$ranks-$transport --variant patch --precondition multigrid --transport $transport --ranks $ranks --timeout 540 --fixed-work --newton-iterations 2 --krylov-iterations 4"
         done
     done
 done | grep -- "${ONLY:-.}" >plan

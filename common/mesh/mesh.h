@@ -158,6 +158,9 @@ fe_status fe_mesh_sort_pieces(const fe_mesh *mesh, int n, int *elem);
 fe_status fe_mesh_sort_nodes(const fe_mesh *mesh, int n_elem, const int *elem, int n_node, int *node);
 /* Both, of all elements and nodes. */
 fe_status fe_mesh_order_pieces(const fe_mesh *mesh, int *elem_order, int *node_order);
+/* node_order [n_node]: reverse Cuthill-McKee, node_order[i] becomes node i. The result does not depend on the
+ * number of threads. */
+fe_status fe_mesh_order_levels(const fe_mesh *mesh, int *node_order);
 
 /* Makes eight elements of each, in place: new nodes in the middle of edges, faces and Hex8, numbered behind
  * the others in the order in which elements meet them; elements 8e … 8e + 7 are those of element e. Of the
@@ -186,6 +189,7 @@ typedef struct fe_quality {
     int min_valence, max_valence; /* elements at one node */
 } fe_quality;
 fe_status fe_mesh_quality(const fe_mesh *mesh, fe_quality *quality);
+double fe_mesh_volume(const fe_mesh *mesh); /* alone, on all threads; the same bits on any number of them */
 
 /* A box [0,length]³ of cells[i] cells along each axis, hexahedra or tetrahedra (six per cell, sharing its
  * main diagonal), nodes lexicographic with x fastest. `distort` moves each interior node at random by up to

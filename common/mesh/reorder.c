@@ -189,128 +189,6 @@ static fe_status morton_order(const fe_mesh *mesh, int *order)
     return status;
 }
 
-/* --- reverse Cuthill-McKee (Cuthill, McKee 1969; George, Liu 1979) ----------------------------------------
- */
-
-typedef struct graph {
-    const fe_mesh *mesh;
-    int *first, *elem; /* elements at nodes */
-    int *degree;       /* [n_node] neighbours through elements */
-    int *mark;         /* [n_node] number of the sweep that reached a node last */
-    int sweep;
-} graph;
-
-static void count_degrees(graph *g)
-{
-    const int nc = fe_corners(g->mesh->kind);
-    for (int n = 0; n < g->mesh->n_node; ++n) {
-        ++g->sweep;
-        for (int k = g->first[n]; k < g->first[n + 1]; ++k) {
-            const int *corner = g->mesh->conn + (size_t)g->elem[k] * nc;
-            for (int a = 0; a < nc; ++a) {
-                g->degree[n] += g->mark[corner[a]] != g->sweep;
-                g->mark[corner[a]] = g->sweep;
-            }
-        }
-    }
-}
-
-static int compare_int64(const void *p, const void *q)
-{
-    const int64_t a = *(const int64_t *)p, b = *(const int64_t *)q;
-    return (a > b) - (a < b);
-}
-
-/* Nodes of root's part, level by level, the neighbours of a node by ascending degree, into queue. Returns
- * their number; *depth levels, of which the last starts at *last. `fresh` [n_node] is scratch. */
-static int breadth_first(graph *g, int root, int *queue, int64_t *fresh, int *depth, int *last)
-{
-    const int nc = fe_corners(g->mesh->kind), sweep = ++g->sweep;
-    int n = 1, level_end = 1;
-    *depth = 1;
-    *last = 0;
-    queue[0] = root;
-    g->mark[root] = sweep;
-    for (int head = 0; head < n; ++head) {
-        if (head == level_end) {
-            ++*depth;
-            *last = head;
-            level_end = n;
-        }
-        size_t n_fresh = 0;
-        for (int k = g->first[queue[head]]; k < g->first[queue[head] + 1]; ++k) {
-            const int *corner = g->mesh->conn + (size_t)g->elem[k] * nc;
-            for (int a = 0; a < nc; ++a) {
-                if (g->mark[corner[a]] == sweep) continue;
-                g->mark[corner[a]] = sweep;
-                fresh[n_fresh++] = (int64_t)g->degree[corner[a]] << 32 | corner[a];
-            }
-        }
-        if (n_fresh > 1) qsort(fresh, n_fresh, sizeof *fresh, compare_int64);
-        for (size_t i = 0; i < n_fresh; ++i) queue[n++] = (int)(fresh[i] & 0x7fffffff);
-    }
-    return n;
-}
-
-/* Cuthill-McKee of the part of `root` into queue, from a node that is far from another (at most eight tries
- * to lengthen the levels). Returns its number of nodes. */
-static int order_part(graph *g, int root, int *queue, int64_t *fresh)
-{
-    int depth, last, n = breadth_first(g, root, queue, fresh, &depth, &last);
-    for (int attempt = 0; attempt < 8; ++attempt) {
-        int end = queue[last];
-        for (int i = last; i < n; ++i)
-            if (g->degree[queue[i]] < g->degree[end]) end = queue[i];
-        const int before = depth;
-        n = breadth_first(g, end, queue, fresh, &depth, &last);
-        if (depth <= before) break;
-    }
-    return n;
-}
-
-static fe_status rcm_of(graph *g, int *order)
-{
-    const int n = g->mesh->n_node;
-    int64_t *fresh = NULL;
-    char *done = NULL;
-    FE_ALLOCATE(g->degree, n, "renumbering");
-    FE_ALLOCATE(g->mark, n, "renumbering");
-    FE_ALLOCATE(fresh, n, "renumbering");
-    const fe_status status = fe_allocate((size_t)n, 1, "renumbering", (void **)&done);
-    if (status == FE_OK) {
-        count_degrees(g);
-        memset(g->mark, 0, (size_t)n * sizeof *g->mark);
-        g->sweep = 0;
-        int filled = 0;
-        for (int root = 0; root < n; ++root) {
-            if (done[root]) continue;
-            const int size = order_part(g, root, order + filled, fresh);
-            for (int i = 0; i < size; ++i) done[order[filled + i]] = 1;
-            filled += size;
-        }
-        for (int i = 0, j = n - 1; i < j; ++i, --j) {
-            const int t = order[i];
-            order[i] = order[j];
-            order[j] = t;
-        }
-    }
-    free(fresh);
-    free(done);
-    return status;
-}
-
-static fe_status rcm_order(const fe_mesh *mesh, int *order)
-{
-    graph g = {.mesh = mesh};
-    fe_status status = fe_mesh_node_elements(mesh, &g.first, &g.elem);
-    if (status == FE_OK) status = rcm_of(&g, order);
-    free(g.first);
-    free(g.elem);
-    free(g.degree);
-    free(g.mark);
-    return status;
-}
-
 /* --- all orders ------------------------------------------------------------------------------------------
  */
 
@@ -320,7 +198,7 @@ static fe_status find_order(const fe_mesh *mesh, fe_order order, uint64_t seed, 
     case FE_ORDER_LEXICOGRAPHIC:
         qsort_r(node_order, (size_t)mesh->n_node, sizeof *node_order, compare_coordinates, mesh->x);
         return FE_OK;
-    case FE_ORDER_RCM: return rcm_order(mesh, node_order);
+    case FE_ORDER_RCM: return fe_mesh_order_levels(mesh, node_order);
     case FE_ORDER_MORTON: return morton_order(mesh, node_order);
     case FE_ORDER_RANDOM: shuffle(node_order, mesh->n_node, seed); return FE_OK;
     default: return FE_OK; /* as-is */

@@ -432,10 +432,8 @@ fe_status fe_run_case(const fe_case *c, const fe_mesh *mesh, const fe_boundary *
 fe_status fe_run_benchmark(const fe_case *c, const fe_mesh *mesh, const fe_boundary *b, const fe_options *o,
                            const fe_benchmark *benchmark, const fe_observer *observer, fe_result *result)
 {
-    fe_quality quality;
-    FE_TRY(fe_mesh_quality(mesh, &quality));
     result->problem = c, result->mesh = mesh, result->boundary = b;
-    result->volume = quality.volume;
+    result->volume = fe_mesh_volume(mesh);
     result->element = fe_kind_name(mesh->kind);
     result->precondition = fe_precondition_names[fe_precondition_of(o, mesh->n_node)];
     result->products = fe_precision_name(o->products);

@@ -138,10 +138,11 @@ static fe_status gather_own(fe_solver *s, fe_run *r, double *landing)
 /* Doubles that the largest download of this rank takes. */
 static size_t landing_length(const fe_solver *s, const fe_run *r)
 {
-    const size_t ld = (size_t)s->problem.view.ld, nodes = 6 * (size_t)s->share->n_owned,
-                 points = r->point_stress ? 6 * (size_t)fe_points(s->problem.kind) : 0,
+    const size_t n = (size_t)s->share->n_owned, ld = (size_t)s->problem.view.ld;
+    if (fe_run_wants(r) == FE_FIELDS_DISPLACEMENT) return 3 * n;
+    const size_t points = r->point_stress ? 6 * (size_t)fe_points(s->problem.kind) : 0,
                  wide = (points > FE_N_OUT ? points : FE_N_OUT) * ld;
-    return nodes > wide || fe_run_wants(r) == FE_FIELDS_DISPLACEMENT ? nodes : wide;
+    return 6 * n > wide ? 6 * n : wide;
 }
 
 /* This rank's entries of the mesh's field arrays. */
