@@ -363,9 +363,10 @@ EOF
         ccbin=${host:+-ccbin $host}
         echo "+ $NVCC -std=c++17 $ccbin $generate -c CUDA.cu" >>"$work/CUDA.log"
         $NVCC -std=c++17 $ccbin $generate -c "$work/CUDA.cu" -o "$work/CUDA.o" >>"$work/CUDA.log" 2>&1 || continue
-        libraries="${folder:+-L$folder -Wl,-rpath,$folder} -lcublas -lcudart_static -ldl -lrt -lpthread -lstdc++"
+        libraries="${folder:+-L$folder -Wl,-rpath,$folder} -lcudart_static -ldl -lrt -lpthread -lstdc++"
         case $folder in /usr/lib | /usr/lib64 | /usr/lib/*-linux-gnu) libraries=${libraries#*,"$folder" } ;; esac
-        if probe c '' "'$work/CUDA.o' $libraries"; then
+        # cuBLAS is loaded by those who use it (common/backend/cublas.c)
+        if probe c '' "'$work/CUDA.o' -lcublas $libraries"; then
             found "$version ($NVCC, sm_$(echo $archs | sed 's/ /, sm_/g')$why${host:+, host compiler $host})" \
                 "$([ "$include" = /usr/include ] || echo "-I$include")" "$libraries"
             assign CUDA_VERSION "$version"
