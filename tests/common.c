@@ -63,6 +63,18 @@ fe_mesh make_box(int kind, const int *cells, const double *length, double distor
     return mesh;
 }
 
+fe_mesh small_box(int kind, int nx, int ny, int nz, double distort)
+{
+    return make_box(kind, (const int[]){nx, ny, nz}, (const double[]){1.5, 2, 0.7}, distort, 3);
+}
+
+fe_quality quality_of(const fe_mesh *mesh)
+{
+    fe_quality q;
+    must(fe_mesh_quality(mesh, &q));
+    return q;
+}
+
 void tag_nodes(fe_mesh *mesh, int64_t first, int64_t stride)
 {
     for (int n = 0; n < mesh->n_node; n++) mesh->node_tag[n] = first + stride * n;

@@ -41,6 +41,9 @@ double uniform(void);
 
 /* A checked box of fe_mesh_box; three cells, three lengths (as [3], gcc 11 warns where they are literals). */
 fe_mesh make_box(int kind, const int *cells, const double *length, double distort, uint64_t seed);
+/* One of 1.5 × 2 × 0.7. */
+fe_mesh small_box(int kind, int nx, int ny, int nz, double distort);
+fe_quality quality_of(const fe_mesh *mesh);
 /* Gives the nodes the tags first, first + stride, ... */
 void tag_nodes(fe_mesh *mesh, int64_t first, int64_t stride);
 /* Each number below n stands in order [n] once. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static fe_quality quality_of(const fe_mesh *mesh)
+static fe_quality checked_quality(const fe_mesh *mesh)
 {
     fe_quality q;
     must(fe_mesh_check(mesh)); /* positive Jacobians at all points, no element twice */
@@ -75,7 +75,7 @@ static void irregular_meshes_are_irregular(void **state)
                 assert_int_equal(mesh.n_node, nodes);
                 assert_int_equal(mesh.n_elem, elements);
                 if (sizes[k] >= 3000) assert_in_range(nodes, sizes[k] / 1.35, 1.35 * sizes[k]);
-                const fe_quality q = quality_of(&mesh);
+                const fe_quality q = checked_quality(&mesh);
                 assert_true(fabs(q.volume - 1) < 1e-11 && fabs(enclosed_volume(&mesh) - 1) < 1e-11);
                 assert_int_equal(fe_mesh_group(&mesh, "body")->n_facet, mesh.n_elem);
                 count_valences(&mesh, inside, on_side);
@@ -142,12 +142,12 @@ static void refined_meshes_fit_together(void **state)
     for (int kind = FE_TET4; kind <= FE_HEX8; kind += FE_HEX8)
         for (uint64_t seed = 0; seed < 2; ++seed) {
             fe_mesh mesh = make_box(kind, (const int[]){3, 4, 2}, (const double[]){1.5, 2, 0.7}, 0.2, 3);
-            const fe_quality coarse = quality_of(&mesh);
+            const fe_quality coarse = checked_quality(&mesh);
             const int n_elem = mesh.n_elem;
             require_conforming(&mesh);
             for (int level = 1; level <= 2; ++level) {
                 must(fe_mesh_refine(&mesh, seed));
-                const fe_quality q = quality_of(&mesh);
+                const fe_quality q = checked_quality(&mesh);
                 require_conforming(&mesh);
                 assert_int_equal(mesh.n_elem, level == 1 ? 8 * n_elem : 64 * n_elem);
                 assert_int_equal(mesh.n_node, ((3 << level) + 1) * ((4 << level) + 1) * ((2 << level) + 1));

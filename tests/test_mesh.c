@@ -10,18 +10,6 @@
 
 #define MESHES "tests/validation/meshes/"
 
-static fe_mesh small_box(int kind, int nx, int ny, int nz, double distort)
-{
-    return make_box(kind, (const int[]){nx, ny, nz}, (const double[]){1.5, 2, 0.7}, distort, 3);
-}
-
-static fe_quality quality_of(const fe_mesh *mesh)
-{
-    fe_quality q;
-    must(fe_mesh_quality(mesh, &q));
-    return q;
-}
-
 /* ∮ x · n dA / 3 over the boundary groups, which is the volume where they are closed and point outwards. */
 static double enclosed_volume(const fe_mesh *mesh)
 {

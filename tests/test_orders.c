@@ -9,18 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static fe_mesh small_box(int kind, int nx, int ny, int nz, double distort)
-{
-    return make_box(kind, (const int[]){nx, ny, nz}, (const double[]){1.5, 2, 0.7}, distort, 3);
-}
-
-static fe_quality quality_of(const fe_mesh *mesh)
-{
-    fe_quality q;
-    must(fe_mesh_quality(mesh, &q));
-    return q;
-}
-
 static int is_permutation(const int64_t *tag, int n)
 {
     char *seen = calloc((size_t)n + 1, 1);

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from report import figures, gnuplot, model, panels, rows, study_figures
+from report import figures, gnuplot, model, panels, rows, scaling_figures, study_figures
 from report.product_figures import roofline
 from report.words import OPERATION
 from tests.report import small
@@ -202,6 +202,7 @@ class Committed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         built = model.build()
+        cls.model = built
         cls.figures = figures.all_figures(built) + study_figures.all_studies(built)
 
     def test_rules(self):
@@ -242,6 +243,18 @@ class Committed(unittest.TestCase):
     def test_studies_are_among_them(self):
         names = {f.name.split("-")[0] for f in self.figures}
         self.assertLessEqual({"anderson", "orthogonality", "samples"}, names)
+
+    def test_recorded_iterations_stand_for_ranks_that_have_them(self):
+        """Both are in runs of GPUs; those of the host have none that are recorded."""
+        operations = {machine: {s.operation for s in scaling_figures.speeds(self.model, machine)}
+                      for machine in {(p.run.machine, p.backend) for p in self.model.of("scaling.csv")}}
+        self.assertEqual({o for (_, backend), some in operations.items() if backend == "host" for o in some}, {"gmres_cgs2"})
+        plain = {(s.run, s.strategy, s.element, s.ranks, s.n_dof) for machine in operations
+                 for s in scaling_figures.speeds(self.model, machine) if s.operation == "gmres_cgs2"}
+        of_graphs = {(s.run, s.strategy, s.element, s.ranks, s.n_dof) for machine in operations
+                     for s in scaling_figures.speeds(self.model, machine) if s.operation == "gmres_cgs2_graph"}
+        self.assertTrue(of_graphs)
+        self.assertFalse(plain & of_graphs)
 
     def test_one_caption_says_one_process(self):
         self.assertTrue(any("within one process" in f.caption for f in self.figures))
