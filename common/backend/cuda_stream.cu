@@ -171,7 +171,9 @@ extern "C" fe_status fe_cuda_record_end(fe_device *d, void **recording)
     cudaGraphExec_t executable = NULL;
     self(d)->recording = 0;
     CUDA_TRY(cudaStreamEndCapture(self(d)->stream, &graph));
-    const cudaError_t error = cudaGraphInstantiate(&executable, graph, 0);
+    /* What was recorded on the side stream keeps its priority. */
+    const cudaError_t error =
+        cudaGraphInstantiate(&executable, graph, cudaGraphInstantiateFlagUseNodePriority);
     cudaGraphDestroy(graph);
     CUDA_TRY(error);
     *recording = executable;
