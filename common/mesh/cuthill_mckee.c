@@ -1,5 +1,4 @@
-/* Reverse Cuthill-McKee: nodes level by level along the mesh's graph (Cuthill, McKee 1969; George, Liu 1979).
- */
+/* Reverse Cuthill-McKee: nodes level by level of the mesh's graph (Cuthill, McKee 1969; George, Liu 1979). */
 #include "common/mesh/mesh.h"
 
 #include <omp.h>
@@ -16,8 +15,7 @@ typedef struct graph {
     int *mark, sweep;       /* [n_node] number of the sweep that reached a node last */
 } graph;
 
-/* Of nodes with up to so many elements neighbours are found by looking through those that were found before.
- */
+/* FEW: neighbours of nodes with up to so many elements are looked for among those found before. */
 enum { FEW = 128, SHORT = 64 };
 
 static int n_elem_at(const graph *g, int node) { return g->elem_first[node + 1] - g->elem_first[node]; }
@@ -114,6 +112,8 @@ static fe_status open_graph(graph *g)
     for (int i = 0; i < n; ++i) g->first[i + 1] = g->first[i] + (size_t)g->degree[i];
     FE_RESERVE(g->neighbour, g->first[n], "renumbering");
     list_neighbours(g);
+    free(g->elem_first), free(g->elem);
+    g->elem_first = g->elem = NULL;
     memset(g->mark, 0, (size_t)n * sizeof *g->mark);
     g->sweep = 0;
     return FE_OK;

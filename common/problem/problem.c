@@ -4,6 +4,7 @@
 #include "common/problem/state.h"
 #include "have/cuda.h"
 
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,14 +31,16 @@ fe_j2 fe_j2_of(const fe_material *material)
 
 static fe_status local_mesh(const fe_mesh *mesh, const fe_share *s, int ld, local_arrays *a)
 {
-    const int n_corner = fe_corners(mesh->kind);
+    const int n_corner = fe_corners(mesh->kind), threads = omp_get_max_threads();
     FE_ALLOCATE(a->x, 3 * (size_t)s->n_local, "local coordinates");
     FE_ALLOCATE(a->conn, (size_t)n_corner * ld, "local elements");
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int i = 0; i < s->n_local; i++)
         memcpy(a->x + 3 * (size_t)i, mesh->x + 3 * (size_t)s->node[i], 3 * sizeof *a->x);
     for (int c = 0; c < n_corner; c++) {
         const int corner = fe_mesh_corner(mesh->kind, c);
         /* Lanes beyond the end repeat the last element: they are read, never added. */
+#pragma omp parallel for schedule(static) num_threads(threads)
         for (int e = 0; e < ld; e++) {
             const int elem = s->elem[e < s->n_elem ? e : s->n_elem - 1];
             a->conn[(size_t)c * ld + e] = s->local[mesh->conn[(size_t)elem * n_corner + corner]];

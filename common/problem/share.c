@@ -1,16 +1,18 @@
 /* One rank's share: its nodes, ghosts and elements in local numbers, and its halo. */
 #include "common/problem/share.h"
 
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Corners of an element that a rank owns. */
-static int owned_corners(const fe_mesh *mesh, const fe_partition *p, int rank, int e)
+enum { FAR, AT_BORDER, INSIDE }; /* elements with no, some, and all corners owned by a rank */
+
+static int place_of(const fe_mesh *mesh, const fe_partition *p, int rank, int e)
 {
     const int n_corner = fe_corners(mesh->kind), *node = mesh->conn + (size_t)e * n_corner;
     int owned = 0;
     for (int c = 0; c < n_corner; c++) owned += p->owner[node[c]] == rank;
-    return owned;
+    return owned == 0 ? FAR : owned < n_corner ? AT_BORDER : INSIDE;
 }
 
 static int lowest_owner(const fe_mesh *mesh, const fe_partition *p, int e)
@@ -28,30 +30,42 @@ static int has_own_pieces(const fe_partition *p, const fe_arrangement *a, const 
     return s->in_pieces && (!a || p->n_rank > 1);
 }
 
-/* Elements with an owned corner: interior ones (all corners owned) first; in the order asked for. */
+/* Elements with an owned corner: interior ones (all corners owned) first; in the order asked for. place
+ * [n_elem] is scratch. */
+static fe_status find_elements(const fe_mesh *mesh, const fe_partition *p, const fe_arrangement *a,
+                               uint8_t *place, fe_share *s)
+{
+    int interior = 0, border = 0;
+#pragma omp parallel for schedule(static) num_threads(omp_get_max_threads()) reduction(+ : interior, border)
+    for (int e = 0; e < mesh->n_elem; e++) {
+        place[e] = (uint8_t)place_of(mesh, p, s->rank, e);
+        interior += place[e] == INSIDE, border += place[e] == AT_BORDER;
+    }
+    s->n_elem_interior = interior, s->n_elem = interior + border;
+    FE_ALLOCATE(s->elem, s->n_elem, "elements of a rank");
+    int at[] = {[AT_BORDER] = interior, [INSIDE] = 0};
+    for (int k = 0; k < mesh->n_elem; k++) {
+        const int e = a ? a->elem[k] : k;
+        if (place[e] != FAR) s->elem[at[place[e]]++] = e;
+    }
+    return FE_OK;
+}
+
 static fe_status take_elements(const fe_mesh *mesh, const fe_partition *p, const fe_arrangement *a,
                                fe_share *s)
 {
-    for (int fill = 0; fill < 2; fill++) {
-        int interior = 0, border = s->n_elem_interior;
-        for (int k = 0; k < mesh->n_elem; k++) {
-            const int e = a ? a->elem[k] : k, owned = owned_corners(mesh, p, s->rank, e);
-            if (!owned) continue;
-            int *at = owned == fe_corners(mesh->kind) ? &interior : &border;
-            if (fill) s->elem[*at] = e;
-            (*at)++;
-        }
-        if (fill) break;
-        s->n_elem_interior = interior;
-        s->n_elem = interior + border;
-        FE_ALLOCATE(s->elem, s->n_elem, "elements of a rank");
-        FE_ALLOCATE(s->counted, s->n_elem, "elements of a rank");
-    }
+    uint8_t *place = NULL;
+    FE_RESERVE(place, mesh->n_elem, "elements of a rank");
+    const fe_status status = find_elements(mesh, p, a, place, s);
+    free(place);
+    FE_TRY(status);
     s->in_pieces = a ? a->in_pieces : mesh->in_pieces;
     if (has_own_pieces(p, a, s)) {
         FE_TRY(fe_mesh_sort_pieces(mesh, s->n_elem_interior, s->elem));
         FE_TRY(fe_mesh_sort_pieces(mesh, s->n_elem - s->n_elem_interior, s->elem + s->n_elem_interior));
     }
+    FE_ALLOCATE(s->counted, s->n_elem, "elements of a rank");
+#pragma omp parallel for schedule(static) num_threads(omp_get_max_threads())
     for (int k = 0; k < s->n_elem; k++) s->counted[k] = lowest_owner(mesh, p, s->elem[k]) == s->rank;
     return FE_OK;
 }
