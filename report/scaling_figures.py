@@ -44,11 +44,14 @@ def speeds(model: Model, card_key: tuple[str, str]) -> list[Speed]:
         if (p.run.machine, p.backend) == card_key and p.operation.startswith("gmres"):
             by_run.setdefault(p.run, []).append(p)
     for run, some in by_run.items():
+        known: dict[tuple[str, str, str], set[str]] = {}
         for p in some:
-            case = ranked_case(p.case)
-            known = {q.operation for q in some if (q.case, q.strategy, q.element) == (p.case, p.strategy, p.element)}
-            if p.ranks == 1 or p.operation != next((name for name in ITERATIONS if name in known), None):
+            known.setdefault((p.case, p.strategy, p.element), set()).add(p.operation)
+        for p in some:
+            there = known[p.case, p.strategy, p.element]
+            if p.ranks == 1 or p.operation != next((name for name in ITERATIONS if name in there), None):
                 continue
+            case = ranked_case(p.case)
             def same(q: Point) -> bool:
                 other = ranked_case(q.case)
                 alike = (other.mesh == case.mesh and q.n_dof == p.n_dof) if case.kind == "strong" else True

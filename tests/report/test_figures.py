@@ -246,15 +246,14 @@ class Committed(unittest.TestCase):
 
     def test_recorded_iterations_stand_for_ranks_that_have_them(self):
         """Both are in runs of GPUs; those of the host have none that are recorded."""
-        operations = {machine: {s.operation for s in scaling_figures.speeds(self.model, machine)}
-                      for machine in {(p.run.machine, p.backend) for p in self.model.of("scaling.csv")}}
-        self.assertEqual({o for (_, backend), some in operations.items() if backend == "host" for o in some}, {"gmres_cgs2"})
-        plain = {(s.run, s.strategy, s.element, s.ranks, s.n_dof) for machine in operations
-                 for s in scaling_figures.speeds(self.model, machine) if s.operation == "gmres_cgs2"}
-        of_graphs = {(s.run, s.strategy, s.element, s.ranks, s.n_dof) for machine in operations
-                     for s in scaling_figures.speeds(self.model, machine) if s.operation == "gmres_cgs2_graph"}
-        self.assertTrue(of_graphs)
-        self.assertFalse(plain & of_graphs)
+        machines = {(p.run.machine, p.backend) for p in self.model.of("scaling.csv")}
+        found = [(backend, s) for machine, backend in machines
+                 for s in scaling_figures.speeds(self.model, (machine, backend))]
+        self.assertEqual({s.operation for backend, s in found if backend == "host"}, {"gmres_cgs2"})
+        plain, recorded = ({(s.run, s.strategy, s.element, s.ranks, s.n_dof) for _, s in found if s.operation == name}
+                           for name in ("gmres_cgs2", "gmres_cgs2_graph"))
+        self.assertTrue(recorded)
+        self.assertFalse(plain & recorded)
 
     def test_one_caption_says_one_process(self):
         self.assertTrue(any("within one process" in f.caption for f in self.figures))
