@@ -10,7 +10,7 @@ import argparse
 import math
 import pathlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from report import rows, sources
 from report.cases import kind_of_mesh
@@ -34,12 +34,19 @@ def sentence(claim: Claim, verdicts: Sequence[Verdict]) -> str:
     told = words.format(least=least, most=most, host=", and ".join(hosts))
     if len(whole) == len(points):
         return told
-    beside, lacks = (" and ".join(f"`{s}`" for s in sorted({s for p in points if p.lacks for s in names(p)}))
-                     for names in (lambda p: (p.beside,), lambda p: p.lacks))
+    parts = [p for p in points if p.lacks]
+    beside, lacks = {p.beside for p in parts}, {s for p in parts for s in p.lacks}
     if not whole:
-        return f"{told} Measured over {beside} alone."
-    span = " to ".join(dict.fromkeys(ends(claim, [p for p in points if p.lacks])))
-    return f"{told} Over {beside} alone, where {lacks} was not measured: {span}."
+        return f"{told} Measured over {named(beside)} alone."
+    span = " to ".join(dict.fromkeys(ends(claim, parts)))
+    if beside & lacks:
+        return f"{told} Over some of {named(beside | lacks)} alone, where others were not measured: {span}."
+    verb = "was" if len(lacks) == 1 else "were"
+    return f"{told} Over {named(beside)} alone, where {named(lacks)} {verb} not measured: {span}."
+
+
+def named(strategies: Set[str]) -> str:
+    return " and ".join(f"`{s}`" for s in sorted(strategies))
 
 
 def ends(claim: Claim, points: Sequence[Decided]) -> tuple[str, str]:
@@ -50,8 +57,7 @@ def ends(claim: Claim, points: Sequence[Decided]) -> tuple[str, str]:
 def alone(v: Verdict) -> str:
     """How many points are undecided, because not all that the claim is over was measured there: 7 over `a` alone."""
     lacking = [p for p in v.points if p.lacks and p.verdict == UNSURE]
-    names = " and ".join(f"`{s}`" for s in sorted({p.beside for p in lacking}))
-    return f"{len(lacking)} over {names} alone" if lacking else ""
+    return f"{len(lacking)} over {named({p.beside for p in lacking})} alone" if lacking else ""
 
 
 def scope(verdicts: Sequence[Verdict]) -> str:

@@ -81,11 +81,11 @@ for tool; do
     [ "$tool" = memcheck ] || continue
     for ranks in 2 4; do
         [ "$gpus" -ge $ranks ] || continue
-        few=
+        few= # not at the end: xargs would join a line that ends with a blank with the next one
         # they wait for each other so long that all of a solve did not end in 300 s
         [ $ranks -lt 4 ] || few='--fixed-work --newton-iterations 2 --krylov-iterations 4'
         for transport in peer nccl; do
-            echo "$tool ranks$ranks-$transport --variant patch --precondition multigrid --transport $transport --ranks $ranks --timeout 540 $few"
+            echo "$tool ranks$ranks-$transport --variant patch --precondition multigrid --transport $transport $few --ranks $ranks --timeout 540"
         done
     done
 done | grep -- "${ONLY:-.}" >plan

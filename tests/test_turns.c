@@ -84,7 +84,7 @@ static void test_one_that_does_not_fit_comes_last(void **state)
     const char *path = build_folder();
     snprintf(inject, sizeof inject, "%.*s/tests/inject.so", (int)strcspn(path, ":"), path);
     skip_if(access(inject, R_OK) ? "tests/inject.so was not built" : NULL, "failing calls");
-    free(read_success("LD_PRELOAD=%s ASAN_OPTIONS=verify_asan_link_order=0 FE_FAULT=memory:0 "
+    free(read_success("LD_PRELOAD=%s ASAN_OPTIONS=verify_asan_link_order=0 FE_FAULT_OWN=1 FE_FAULT=memory:0 "
                       "FE_FAULT_COUNT='%s/count' %s/solves " SOLVES "patch,element_atomic",
                       inject, test_folder, path, test_folder, test_folder));
     char *count = read_success("cat '%s/count'", test_folder);
@@ -92,10 +92,11 @@ static void test_one_that_does_not_fit_comes_last(void **state)
     free(count);
     for (int k = 1; k < MOST; k++) {
         free(read_success("rm -f '%s/rows.csv' '%s/samples.csv'", test_folder, test_folder));
-        char *said = read_command(&code,
-                                  "LD_PRELOAD=%s ASAN_OPTIONS=verify_asan_link_order=0 FE_FAULT=memory:%ld "
-                                  "%s/solves " SOLVES "patch,element_atomic 2>&1",
-                                  inject, n * k / MOST, path, test_folder, test_folder);
+        char *said = read_command(
+            &code,
+            "LD_PRELOAD=%s ASAN_OPTIONS=verify_asan_link_order=0 FE_FAULT_OWN=1 FE_FAULT=memory:%ld "
+            "%s/solves " SOLVES "patch,element_atomic 2>&1",
+            inject, n * k / MOST, path, test_folder, test_folder);
         if (strstr(said, "memory does not suffice for it beside the others")) {
             n_alone++;
             char *rows = column_of("rows.csv", "solve", "status");

@@ -158,6 +158,11 @@ class Deciding(unittest.TestCase):
         self.assertEqual(claims.sentence(claim, [v]), "B is 1.50 times as fast. Over `a` alone, where `c` was not measured: "
                          "4.00.")
         self.assertEqual(claims.counts(v), "holds at 1, undecided at 1 of 2 points, 1 over `a` alone")
+        with open(run / "kernels.csv", "a") as file:
+            file.writelines(ROW.replace(",patch,", f",{v},").replace(ENDS, ends(t)).replace("hex8", "hex27") + "\n"
+                            for v, t in (("c", 1.0), ("b", 0.5)))
+        self.assertEqual(claims.sentence(claim, [self.decided(run, claim=claim)]), "B is 1.50 times as fast. Over some of `a` "
+                         "and `c` alone, where others were not measured: 2.00 to 4.00.")
 
     def test_three_processes_have_an_interval(self):
         close = (("a", 1.0), ("a", 1.002), ("a", 1.001), ("b", 0.97), ("b", 0.972), ("b", 0.971))
