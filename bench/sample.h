@@ -20,6 +20,7 @@ typedef struct bench_oracle {
     double *result[BENCH_N_OPERATION], *scale[BENCH_N_OPERATION]; /* [n_node][3 or 9]; none for material */
     double *slack; /* [n_node][3] what the residual of a part may lose besides; otherwise NULL */
     double *first[BENCH_N_OPERATION]; /* the first strategy's result, all rows */
+    double *landing;                  /* that of another one, [n_owned][9]; NULL: none yet */
     int *place;                       /* device: entries of trial.point of the sampled elements */
     double *taken;                    /* device */
     uint64_t *hash;                   /* device */

@@ -113,7 +113,9 @@ static fe_status upload_committed(bench_workload *c, const fe_mesh *mesh)
     FE_ALLOCATE(flags, m->ld, "plastic state");
     for (int first = 0; first < m->ld && status == FE_OK; first += CHUNK) {
         const int n = m->ld - first < CHUNK ? m->ld - first : CHUNK;
-        for (int e = first; e < first + n && e < m->n_elem; e++)
+        const int last = first + n < m->n_elem ? first + n : m->n_elem;
+#pragma omp parallel for
+        for (int e = first; e < last; e++)
             for (int q = 0; q < n_point; q++) {
                 double state[FE_N_STATE];
                 bench_committed_state(c->deformation, mesh, c->share.elem[e], q, state);
@@ -169,6 +171,7 @@ fe_status bench_upload_fields(bench_workload *c, const fe_mesh *mesh)
     for (size_t i = 3 * (size_t)s->n_owned; i < 3 * (size_t)s->n_local; i++) field[i] = NAN;
     for (int pass = 0; pass < 3 && status == FE_OK; pass++) {
         double *x = pass < 2 ? c->displacement : c->direction;
+#pragma omp parallel for
         for (int i = 0; i < s->n_owned; i++) {
             const int node = s->node[i];
             if (pass < 2)

@@ -268,16 +268,32 @@ static void element_strain(const oracle_mesh *mesh, int e, real B[6][ORACLE_COLU
     }
 }
 
-/* Adds an element's vector f [3 n_corner] to r, and the sizes of what it is a sum of to scale. */
-static void add_vector(const oracle_mesh *mesh, int e, const real f[ORACLE_COLUMNS],
-                       const real size[ORACLE_COLUMNS], double *r, double *scale)
+/* An element's vector [3 n_corner], and the sizes of what it is a sum of. */
+typedef struct element_vector {
+    real f[ORACLE_COLUMNS], size[ORACLE_COLUMNS];
+} element_vector;
+
+/* Elements that all threads compute together. They are added one after the other, so that results have the
+ * same bits with any number of threads. */
+enum { BLOCK = 64 };
+
+static int block_length(const oracle_mesh *mesh, int first)
+{
+    return mesh->n_elem - first < BLOCK ? mesh->n_elem - first : BLOCK;
+}
+
+/* scale: NULL or of the sizes. */
+static void add_vector(const oracle_mesh *mesh, int e, const element_vector *v, double *r, double *scale)
 {
     for (int c = 0; c < 3 * mesh->n_corner; c++) {
         const int row = 3 * mesh->conn[e * mesh->n_corner + c / 3] + c % 3;
-        r[row] += (double)f[c];
-        if (scale) scale[row] += (double)size[c];
+        r[row] += (double)v->f[c];
+        if (scale) scale[row] += (double)v->size[c];
     }
 }
+
+/* Rows of B in which a column of x, y or z has an entry. */
+static const int strain_row[3][3] = {{0, 3, 5}, {1, 3, 4}, {2, 4, 5}};
 
 static void stiffness(const oracle_mesh *mesh, int e, double (*C)[6][6],
                       real K[ORACLE_COLUMNS][ORACLE_COLUMNS])
@@ -288,11 +304,17 @@ static void stiffness(const oracle_mesh *mesh, int e, double (*C)[6][6],
         real B[6][ORACLE_COLUMNS], CB[6][ORACLE_COLUMNS] = {{0}};
         const real volume = strain_matrix(mesh, e, q, B);
         for (int i = 0; i < 6; i++)
-            for (int j = 0; j < 6; j++)
-                for (int c = 0; c < n; c++) CB[i][c] += C[e * mesh->n_point + q][i][j] * B[j][c];
+            for (int c = 0; c < n; c++)
+                for (int k = 0; k < 3; k++) {
+                    const int j = strain_row[c % 3][k];
+                    CB[i][c] += C[e * mesh->n_point + q][i][j] * B[j][c];
+                }
         for (int b = 0; b < n; b++)
             for (int c = 0; c < n; c++)
-                for (int i = 0; i < 6; i++) K[b][c] += volume * B[i][b] * CB[i][c];
+                for (int k = 0; k < 3; k++) {
+                    const int i = strain_row[b % 3][k];
+                    K[b][c] += volume * B[i][b] * CB[i][c];
+                }
     }
 }
 
@@ -319,34 +341,43 @@ static const oracle_material *material_of(const oracle_mesh *mesh, const oracle_
     return material + (mesh->material ? mesh->material[e] : 0);
 }
 
+static void element_residual(const oracle_mesh *mesh, const oracle_material *material,
+                             const oracle_state *committed, const double *u, int e, element_vector *v)
+{
+    *v = (element_vector){{0}, {0}};
+    for (int q = 0; q < mesh->n_point; q++) {
+        real B[6][ORACLE_COLUMNS], eps[6], sigma[6], C[6][6];
+        oracle_state unused;
+        const real volume = strain_matrix(mesh, e, q, B);
+        element_strain(mesh, e, B, u, eps);
+        return_map(material_of(mesh, material, e), eps, &committed[e * mesh->n_point + q], sigma, &unused, C);
+        for (int c = 0; c < 3 * mesh->n_corner; c++)
+            for (int i = 0; i < 6; i++) {
+                const real term = volume * B[i][c] * sigma[i];
+                v->f[c] += term, v->size[c] += fabsl(term);
+            }
+    }
+}
+
 void oracle_residual(const oracle_mesh *mesh, const oracle_material *material, const oracle_state *committed,
                      const double *u, double *r, double *scale)
 {
     const size_t bytes = 3 * (size_t)mesh->n_node * sizeof(double);
     memset(r, 0, bytes);
     if (scale) memset(scale, 0, bytes);
-    for (int e = 0; e < mesh->n_elem; e++) {
-        real f[ORACLE_COLUMNS] = {0}, size[ORACLE_COLUMNS] = {0};
-        for (int q = 0; q < mesh->n_point; q++) {
-            real B[6][ORACLE_COLUMNS], eps[6], sigma[6], C[6][6];
-            oracle_state unused;
-            const real volume = strain_matrix(mesh, e, q, B);
-            element_strain(mesh, e, B, u, eps);
-            return_map(material_of(mesh, material, e), eps, &committed[e * mesh->n_point + q], sigma, &unused,
-                       C);
-            for (int c = 0; c < 3 * mesh->n_corner; c++)
-                for (int i = 0; i < 6; i++) {
-                    const real term = volume * B[i][c] * sigma[i];
-                    f[c] += term, size[c] += fabsl(term);
-                }
-        }
-        add_vector(mesh, e, f, size, r, scale);
+    for (int first = 0; first < mesh->n_elem; first += BLOCK) {
+        element_vector of[BLOCK];
+        const int n = block_length(mesh, first);
+#pragma omp parallel for schedule(dynamic) if (mesh->n_corner > 4)
+        for (int k = 0; k < n; k++) element_residual(mesh, material, committed, u, first + k, &of[k]);
+        for (int k = 0; k < n; k++) add_vector(mesh, first + k, &of[k], r, scale);
     }
 }
 
 void oracle_update(const oracle_mesh *mesh, const oracle_material *material, const oracle_state *committed,
                    const double *u, oracle_state *trial, double (*C)[6][6])
 {
+#pragma omp parallel for schedule(dynamic) if (mesh->n_corner > 4)
     for (int e = 0; e < mesh->n_elem; e++) {
         for (int q = 0; q < mesh->n_point; q++) {
             const int p = e * mesh->n_point + q;
@@ -359,38 +390,60 @@ void oracle_update(const oracle_mesh *mesh, const oracle_material *material, con
     }
 }
 
+static void element_product(const oracle_mesh *mesh, double (*C)[6][6], const double *v, int e,
+                            element_vector *y)
+{
+    real K[ORACLE_COLUMNS][ORACLE_COLUMNS];
+    *y = (element_vector){{0}, {0}};
+    stiffness(mesh, e, C, K);
+    for (int b = 0; b < 3 * mesh->n_corner; b++)
+        for (int c = 0; c < 3 * mesh->n_corner; c++) {
+            const real term = K[b][c] * v[3 * mesh->conn[e * mesh->n_corner + c / 3] + c % 3];
+            y->f[b] += term, y->size[b] += fabsl(term);
+        }
+}
+
 void oracle_jacvec(const oracle_mesh *mesh, double (*C)[6][6], const double *v, double *y, double *scale)
 {
     const size_t bytes = 3 * (size_t)mesh->n_node * sizeof(double);
     memset(y, 0, bytes);
     if (scale) memset(scale, 0, bytes);
-    for (int e = 0; e < mesh->n_elem; e++) {
-        real K[ORACLE_COLUMNS][ORACLE_COLUMNS], f[ORACLE_COLUMNS] = {0}, size[ORACLE_COLUMNS] = {0};
-        stiffness(mesh, e, C, K);
-        for (int b = 0; b < 3 * mesh->n_corner; b++)
-            for (int c = 0; c < 3 * mesh->n_corner; c++) {
-                const real term = K[b][c] * v[3 * mesh->conn[e * mesh->n_corner + c / 3] + c % 3];
-                f[b] += term, size[b] += fabsl(term);
-            }
-        add_vector(mesh, e, f, size, y, scale);
+    for (int first = 0; first < mesh->n_elem; first += BLOCK) {
+        element_vector of[BLOCK];
+        const int n = block_length(mesh, first);
+#pragma omp parallel for schedule(dynamic) if (mesh->n_corner > 4)
+        for (int k = 0; k < n; k++) element_product(mesh, C, v, first + k, &of[k]);
+        for (int k = 0; k < n; k++) add_vector(mesh, first + k, &of[k], y, scale);
     }
+}
+
+/* The blocks of an element's matrix on its diagonal. */
+static void element_blocks(const oracle_mesh *mesh, double (*C)[6][6], int e, double d[ORACLE_CORNERS][3][3])
+{
+    real K[ORACLE_COLUMNS][ORACLE_COLUMNS];
+    stiffness(mesh, e, C, K);
+    for (int a = 0; a < mesh->n_corner; a++)
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) d[a][i][j] = (double)K[3 * a + i][3 * a + j];
 }
 
 void oracle_diagonal(const oracle_mesh *mesh, double (*C)[6][6], double (*d)[3][3], double (*scale)[3][3])
 {
     memset(d, 0, (size_t)mesh->n_node * sizeof *d);
     if (scale) memset(scale, 0, (size_t)mesh->n_node * sizeof *scale);
-    for (int e = 0; e < mesh->n_elem; e++) {
-        real K[ORACLE_COLUMNS][ORACLE_COLUMNS];
-        stiffness(mesh, e, C, K);
-        for (int a = 0; a < mesh->n_corner; a++) {
-            const int node = mesh->conn[e * mesh->n_corner + a];
-            for (int i = 0; i < 3; i++) {
-                for (int j = 0; j < 3; j++) {
-                    d[node][i][j] += (double)K[3 * a + i][3 * a + j];
-                    if (scale) scale[node][i][j] += (double)fabsl(K[3 * a + i][3 * a + j]);
+    for (int first = 0; first < mesh->n_elem; first += BLOCK) {
+        double of[BLOCK][ORACLE_CORNERS][3][3];
+        const int n = block_length(mesh, first);
+#pragma omp parallel for schedule(dynamic) if (mesh->n_corner > 4)
+        for (int k = 0; k < n; k++) element_blocks(mesh, C, first + k, of[k]);
+        for (int k = 0; k < n; k++)
+            for (int a = 0; a < mesh->n_corner; a++) {
+                const int node = mesh->conn[(first + k) * mesh->n_corner + a];
+                for (int i = 0; i < 9; i++) {
+                    const double value = of[k][a][i / 3][i % 3];
+                    d[node][i / 3][i % 3] += value;
+                    if (scale) scale[node][i / 3][i % 3] += fabs(value);
                 }
             }
-        }
     }
 }

@@ -8,8 +8,8 @@ import math
 from report import model as model_
 from report.captions import bars, kind_of, noisy, where
 from report.model import Card, Model, Point, Time
-from report.panels import (COLOURED, COLOURS, INK, PALETTE, SHAPES, Figure, Panel, add_names, add_series, decades,
-                           dots, figure, linear, shifts, size, style_of)
+from report.panels import (COLOURED, COLOURS, INK, PALETTE, SHAPES, Figure, Panel, add_names, add_series, beside,
+                           decades, dots, figure, linear, shifts, size, style_of)
 from report.places import NEAR, by_place, find, one, ranked
 from report.selection import by_run, speaking
 from report.text import count
@@ -162,7 +162,7 @@ def over_host(model: Model, card: Card) -> Figure | None:
                   f"Throughput on one {card.words} over that of the same strategy on its host ({', '.join(hosts)}), "
                   "on boxes. Above the dashed line the GPU is faster. Ratios of the same strategy: the fastest one "
                   f"of the host can be another one. {kind_of(times, ratios=True)}; {where(runs)}.",
-                  panels, runs, columns=2 if len(panels) % 3 else 3, height=height, left=1.0, right=2.25)
+                  panels, runs, columns=2 if len(panels) % 3 else 3, height=height, left=1.0, right=beside(panels))
 
 
 def reproducible(model: Model) -> Figure | None:

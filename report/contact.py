@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from report.captions import kind_of, where
 from report.model import Card, Model, Point, Run, Time, ratio
-from report.panels import COLOURED, INK, Axis, Figure, Panel, add_names, add_series, figure, linear, style_of
+from report.panels import COLOURED, INK, Axis, Figure, Panel, add_names, add_series, beside, figure, linear, style_of
 from report.places import ranked
 from report.selection import speaking
 from report.text import count, digits
@@ -106,7 +106,7 @@ def contact(model: Model, card: Card) -> Figure | None:
                   f"them, their curves would lie below those of strategies that are as fast. The pass takes the same "
                   f"time behind all of them, so the curve of a slower strategy is lower. A face of a cube has "
                   f"{faces(found)} of the nodes.{grey} {kind_of((c.ratio for c in flat), ratios=True)}; "
-                  f"{where(runs)}.", panels, runs, columns=3, height=height, left=1.1, right=2.3)
+                  f"{where(runs)}.", panels, runs, columns=3, height=height, left=1.1, right=beside(panels))
 
 
 def faces(found: dict[Place, list[Cost]]) -> str:

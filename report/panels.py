@@ -230,6 +230,21 @@ def add_names(panel: Panel, ends: dict[str, tuple[float, float]], height: float)
     add_words(panel, ((STRATEGY[s], *end, style_of(s)[0]) for s, end in ends.items() if s in COLOURED), height)
 
 
+def beside(panels: Iterable[Panel]) -> float:
+    """cm that the names of series take to the right of panels."""
+    return LETTER * max((len(text) for panel in panels for _, _, text, _, at in panel.words if at == "left"), default=0) + 0.35
+
+
+def uncrowded(axis: Axis, width: float) -> Axis:
+    """Where words of ticks would meet on so many cm every second one is left out, or two of three, and so on."""
+    at = [axis.share(value) * width for _, value in axis.ticks]
+    need = [LETTER * len(text) for text, _ in axis.ticks]
+    step = next(step for step in itertools.count(1)
+                if all(at[i + step] - at[i] >= (need[i] + need[i + step]) / 2 + LETTER for i in range(0, len(at) - step, step)))
+    ticks = tuple((text if i % step == 0 else "", value) for i, (text, value) in enumerate(axis.ticks))
+    return dataclasses.replace(axis, ticks=ticks)
+
+
 def grid(heights: Sequence[float], columns: int, width: float, left: float, right: float, bottom: float = 0.85,
          top: float = 0.5, head: float = 0.0) -> tuple[list[Place], float]:
     """Places of panels (inside of their axes, of these heights, cm) in rows, and the height of all; head: above."""
@@ -303,6 +318,8 @@ def figure(name: str, title: str, caption: str, panels: Sequence[Panel], runs: I
 
 def finished(name: str, title: str, caption: str, panels: Sequence[Panel], places: Sequence[Place], width: float,
              height: float, runs: Iterable[Run], legend: Sequence[tuple[str, int, int]] = ()) -> Figure:
+    for panel, (left, right, _, _) in zip(panels, places):
+        panel.x = uncrowded(panel.x, right - left)
     over = overlay(panels, places, width, height, legend)
     return Figure(name, title, caption, [*panels, over], [*places, (0.0, width, 0.0, height)], width, height,
                   list(dict.fromkeys(runs)))

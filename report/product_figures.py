@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from report.captions import FASTER, IN_TURNS, kind_of, where
 from report.model import Card, Model, Point, Time
 from report.panels import (COLOURED, COLOURS, GREY, INK, NARROW, PALE, SHORT, WIDE, Axis, Figure, Panel, add_names,
-                           add_series, decades, figure, finished, luminance, size, style_of)
+                           add_series, beside, decades, figure, finished, luminance, size, style_of)
 from report.places import LEAST_DOF, Winner, find, one, ranked, winners
 from report.rows import LEAST_PROCESSES
 from report.selection import by_run, by_strategy
@@ -80,7 +80,7 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
     return figure(f"{name}-{card.key}", f"{title} over size, {card.words}",
                   f"{title} of one call on boxes over their size, {card.words}, all points plastic, in {samples}. {said} "
                   f"Lines join sizes of one run.{grey} "
-                  f"{kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height, left=1.0, right=2.25)
+                  f"{kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height, left=1.0, right=beside(panels))
 
 
 def clusters(sizes: Iterable[int]) -> dict[int, int]:
@@ -287,4 +287,4 @@ def break_even(model: Model, card: Card) -> Figure | None:
                   "product of those that the run has, "
                   f"{card.words}. Below the dashed line the matrix loses. Computed from medians of one run, set-up "
                   "measured once; grey: other strategies; "
-                  f"{where(runs)}.", panels, runs, columns=2, height=height, left=1.25, right=2.45)
+                  f"{where(runs)}.", panels, runs, columns=2, height=height, left=1.25, right=beside(panels))

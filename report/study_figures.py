@@ -12,7 +12,7 @@ from report.captions import IN_TURNS, kind_of, where
 from report.contact import contact
 from report.model import Card, Model, Point, Run, Time
 from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, Axis, Figure, Panel, add_names,
-                           add_series, add_words, decades, dots, figure, linear, shifts, style_of)
+                           add_series, add_words, beside, decades, dots, figure, linear, shifts, style_of)
 from report.places import ranked
 from report.text import count
 from report.words import CHOOSES, ELEMENT, OPERATION, PART, PATTERNS, SHARES_ALIKE, STRATEGY, in_order
@@ -196,7 +196,7 @@ def plastic(model: Model, card: Card) -> Figure | None:
                   f"Time of tangent products over the share of plastic elements, whose tangents are read, "
                   f"{card.words}. Lower is better. Look how steep the curves are, and whether it matters where the "
                   f"plastic elements lie.{grey} {kind_of(times)}; {where(runs)}.", panels, runs, columns=3,
-                  height=height, left=1.0, right=2.3)
+                  height=height, left=1.0, right=beside(panels))
 
 
 def part(model: Model, card: Card) -> Figure | None:

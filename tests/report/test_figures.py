@@ -231,6 +231,23 @@ class Committed(unittest.TestCase):
                     -0.1 <= left and left + width <= f.width + 0.1 and 0 <= y <= f.height, f"{f.name}: {text}"
                 )
 
+    def test_words_at_axes_do_not_meet(self):
+        """Those of ticks each other, and names of series the axis of the next panel, whose name takes a centimetre."""
+        for f in self.figures:
+            for panel, (left, right, upper, lower) in zip(f.panels[:-1], f.places):
+                words = [(panel.x.share(value) * (right - left), panels.LETTER * len(t)) for t, value in panel.x.ticks if t]
+                for (a, wide), (b, next_wide) in zip(words, words[1:]):
+                    self.assertGreater(b - a, (wide + next_wide) / 2, f"{f.name}: {panel.title}")
+                for x, y, text, _, at in f.panels[-1].words:
+                    if panel.frame == 1 and at == "left" and x < left and upper < y < lower:
+                        self.assertLess(x + panels.LETTER * len(text), left - 0.99, f"{f.name}: {text}")
+
+    def test_crowded_ticks_lose_words_and_stay(self):
+        axis = panels.decades("n", [1e3, 1e7], panels.size)
+        self.assertEqual(panels.uncrowded(axis, 9.0), axis)
+        self.assertEqual([t for t, _ in panels.uncrowded(axis, 2.4).ticks], ["1 K", "", "100 K", "", "10 M"])
+        self.assertEqual([v for _, v in panels.uncrowded(axis, 0.1).ticks], [v for _, v in axis.ticks])
+
     def test_names_of_axes_stand_within_the_figure(self):
         drawn = sorted((model.ROOT / "results/report/figures").glob("*.svg"))
         self.assertGreater(len(drawn), 10)

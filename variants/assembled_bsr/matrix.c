@@ -3,17 +3,18 @@
 #include "common/backend/device.h"
 #include "common/base/sort.h"
 
+#include <omp.h>
 #include <stdlib.h>
 
 typedef struct draft {
     const fe_view *m;
-    int kind, n_corner;
+    int kind, n_corner, threads;
     size_t value_bytes;
     int *conn, *corner_first, *corner; /* the view's, on the host */
     int most_columns;                  /* of a row */
     int upper;                         /* see bsr_rows */
-    uint8_t *seen;                     /* [n_local] set for the nodes in `columns` */
-    int *columns;                      /* columns of the current row */
+    uint8_t *seen;                     /* [threads][n_local] set for the nodes in `columns` */
+    int *columns;                      /* [threads][most_columns] of the row at which a thread is */
     /* of the current part: see bsr_rows */
     int *node, *at, *first, *column, *diagonal;
 } draft;
@@ -36,47 +37,53 @@ static fe_status read_view(draft *k, fe_device *d)
         const int valence = k->corner_first[i + 1] - k->corner_first[i];
         if (valence > most) most = valence;
     }
-    FE_ALLOCATE(k->seen, m->n_local, "matrix");
     k->most_columns = k->n_corner * most + 1;
-    FE_ALLOCATE(k->columns, k->most_columns, "matrix");
+    FE_ALLOCATE(k->seen, (size_t)k->threads * m->n_local, "matrix");
+    FE_ALLOCATE(k->columns, (size_t)k->threads * k->most_columns, "matrix");
     return FE_OK;
 }
 
+/* Of the calling thread. */
+static int *columns_of(const draft *k) { return k->columns + (size_t)omp_get_thread_num() * k->most_columns; }
+
 /* The row's columns in any order; returns their number. A node without elements has its diagonal. */
-static int find_columns(draft *k, int row)
+static int find_columns(const draft *k, int row)
 {
-    int n = 0;
-    k->columns[n++] = row, k->seen[row] = 1;
+    uint8_t *seen = k->seen + (size_t)omp_get_thread_num() * k->m->n_local;
+    int *columns = columns_of(k), n = 0;
+    columns[n++] = row, seen[row] = 1;
     for (int at = k->corner_first[row]; at < k->corner_first[row + 1]; at++)
         for (int b = 0; b < k->n_corner; b++) {
             const int node = k->conn[(size_t)b * k->m->ld + fe_code_element(k->kind, k->corner[at])];
-            if (k->seen[node] || (k->upper && node < row)) continue;
-            k->columns[n++] = node, k->seen[node] = 1;
+            if (seen[node] || (k->upper && node < row)) continue;
+            columns[n++] = node, seen[node] = 1;
         }
-    for (int i = 0; i < n; i++) k->seen[k->columns[i]] = 0;
+    for (int i = 0; i < n; i++) seen[columns[i]] = 0;
     return n;
 }
 
 /* The same, ascending. */
-static int sort_columns(draft *k, int row)
+static int sort_columns(const draft *k, int row)
 {
     const int n = find_columns(k, row);
+    int *columns = columns_of(k);
     for (int i = 1; i < n; i++) {
-        const int node = k->columns[i];
+        const int node = columns[i];
         int at = i;
-        for (; at > 0 && k->columns[at - 1] > node; at--) k->columns[at] = k->columns[at - 1];
-        k->columns[at] = node;
+        for (; at > 0 && columns[at - 1] > node; at--) columns[at] = columns[at - 1];
+        columns[at] = node;
     }
     return n;
 }
 
 /* The order of rows, and how many blocks each has. Within a window, the longest row first; equal ones stay in
  * the nodes' order. */
-static fe_status order_rows(draft *k, const bsr_rows *r, int threads, int *length)
+static fe_status order_rows(draft *k, const bsr_rows *r, int *length)
 {
     uint64_t *word = NULL;
     FE_ALLOCATE(k->node, r->n_row, "matrix");
     FE_ALLOCATE(k->at, r->n_row, "matrix");
+#pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int i = 0; i < r->n_row; i++) {
         length[i] = find_columns(k, r->row + i);
         k->node[i] = r->row + i, k->at[i] = i;
@@ -85,7 +92,7 @@ static fe_status order_rows(draft *k, const bsr_rows *r, int threads, int *lengt
     FE_ALLOCATE(word, r->n_row, "matrix");
     for (int i = 0; i < r->n_row; i++)
         word[i] = fe_word_of((uint32_t)(i / BSR_WINDOW * k->most_columns + k->most_columns - length[i]), i);
-    const fe_status status = fe_sort_words(word, r->n_row, threads);
+    const fe_status status = fe_sort_words(word, r->n_row, k->threads);
     for (int i = 0; i < r->n_row; i++) {
         k->node[i] = r->row + fe_item_of(word[i]), k->at[fe_item_of(word[i])] = i;
         length[i] = k->most_columns - (int)(word[i] >> 32) % k->most_columns;
@@ -121,13 +128,14 @@ static fe_status count_places(draft *k, bsr_rows *r, const int *length)
 static void fill_columns(draft *k, const bsr_rows *r)
 {
     const int slice = 1 << r->shift;
-    for (int i = 0; i < r->n_row || bsr_lane(r, i) != 0; i++) {
-        const int row = i < r->n_row ? k->node[i] : r->row, n = i < r->n_row ? sort_columns(k, row) : 0;
-        const int first = k->first[bsr_slice(r, i)], end = k->first[bsr_slice(r, i) + 1];
-        for (int place = first; place < end; place++) {
-            const int at = place - first;
-            k->column[((size_t)place * slice) + bsr_lane(r, i)] = at < n ? k->columns[at] : row;
-            if (at < n && k->columns[at] == row) k->diagonal[i] = at;
+#pragma omp parallel for schedule(static) num_threads(k->threads)
+    for (int64_t i = 0; i < ((int64_t)r->n_row + slice - 1) / slice * slice; i++) {
+        const int is_row = i < r->n_row, row = is_row ? k->node[i] : r->row,
+                  n = is_row ? sort_columns(k, row) : 0, lane = (int)(i % slice);
+        const int *columns = columns_of(k);
+        for (int place = k->first[i / slice], at = 0; place < k->first[i / slice + 1]; place++, at++) {
+            k->column[bsr_column_at(r, place, lane)] = at < n ? columns[at] : row;
+            if (at < n && columns[at] == row) k->diagonal[i] = at;
         }
     }
 }
@@ -137,7 +145,7 @@ static fe_status build_rows(draft *k, fe_device *d, bsr_rows *r)
     const size_t slice = (size_t)1 << r->shift;
     int *length = NULL;
     FE_ALLOCATE(length, r->n_row, "matrix");
-    fe_status status = order_rows(k, r, fe_device_host_threads(d), length);
+    fe_status status = order_rows(k, r, length);
     if (status == FE_OK) status = count_places(k, r, length);
     free(length);
     FE_TRY(status);
@@ -165,6 +173,7 @@ static fe_status open_rows(fe_problem *p, bsr_form form, int precision, bsr_matr
     draft k = {.m = &p->view,
                .kind = p->kind,
                .n_corner = fe_corners(p->kind),
+               .threads = fe_device_host_threads(p->device),
                .value_bytes = value_bytes(precision)};
     matrix->value_bytes = k.value_bytes;
     k.upper = form == BSR_UPPER_WARP || form == BSR_UPPER_LINE;
