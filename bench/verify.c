@@ -67,16 +67,15 @@ static double compare_rows(size_t n, const double *result, const double *first, 
 static fe_status check_rows(const bench_workload *c, bench_operation op, double *error)
 {
     bench_oracle *o = c->oracle;
-    const size_t n = bench_entries(op, c->share.n_owned);
-    double **result = o->first[op] ? &o->landing : &o->first[op], largest;
-    if (!*result)
-        FE_ALLOCATE(*result, o->first[op] ? bench_entries(BENCH_DIAGONAL, c->share.n_owned) : n, "result");
+    const int is_first = !o->first[op];
+    const size_t n = bench_entries(op, c->share.n_owned),
+                 most = bench_entries(BENCH_DIAGONAL, c->share.n_owned);
+    double **result = is_first ? &o->first[op] : &o->landing, largest;
+    if (!*result) FE_ALLOCATE(*result, is_first ? n : most, "result");
     const fe_status status = download_result(c, n, *result);
-    if (status == FE_OK) *error = fmax(*error, compare_sample(c, op, *result, &largest));
-    if (status == FE_OK && *result != o->first[op])
-        *error = fmax(*error, compare_rows(n, *result, o->first[op], largest));
-    if (*result == o->first[op] && (status != FE_OK || !(*error <= bench_tolerance(c))))
-        free(o->first[op]), o->first[op] = NULL;
+    if (status == FE_OK) *error = compare_sample(c, op, *result, &largest);
+    if (status == FE_OK && !is_first) *error = fmax(*error, compare_rows(n, *result, o->first[op], largest));
+    if (is_first && (status != FE_OK || !(*error <= bench_tolerance(c)))) free(*result), *result = NULL;
     return status;
 }
 

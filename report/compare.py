@@ -94,7 +94,7 @@ def load(path: pathlib.Path) -> dict[Key, Side]:
     sides: dict[Key, Side] = {}
     file_of: dict[tuple[pathlib.Path, Key], pathlib.Path] = {}
     files = [file for file in rows.files_below(path) if rows.kind_of(file) in COMPARED]
-    for file in sorted(files, key=lambda file: (file.parent, rows.kind_of(file) != file.name, file.name)):
+    for file in sorted(files, key=lambda file: (file.parent, rows.kind_of(file) != file.name.removesuffix(".gz"), file.name)):
         for row in rows.read(file):
             key = rows.anywhere(row)
             if file_of.setdefault((file.parent, key), file) == file:

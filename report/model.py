@@ -401,11 +401,8 @@ def points_of(run: Run, kind: str, read: Iterable[Row]) -> tuple[list[Point], li
 def rows_of(folder: pathlib.Path) -> list[tuple[str, list[Row]]]:
     """Of a run's files with times or studies, by kind."""
     found = []
-    for path in sorted(folder.glob("*.csv")):
-        try:
-            kind = rows.kind_of(path)
-        except Fault:
-            continue
+    for path in rows.files_below(folder):
+        kind = rows.kind_of(path)
         if kind in TIMED + STUDIES:
             found.append((kind, rows.read(path)))
         if kind == "scaling.csv":

@@ -186,7 +186,7 @@ def read_rows(path: pathlib.Path) -> Iterator[Record]:
     except rows.Fault:
         return
     groups: dict[tuple, list[rows.Row]] = collections.defaultdict(list)
-    program = path.stem
+    program = rows.kind_of(path).removesuffix(".csv")
     for row in table:
         key = tuple(row[c] for c in ("backend", "element", "case", "n_dof", "ranks", "precision", "hardening", "condition", "operand"))
         groups[key + (row.get("precondition"), row.get("jacobian"), row.get("anderson"), row["precision"], row["order"], row["plastic"])].append(row)
@@ -250,6 +250,7 @@ def earlier(results: Iterable[pathlib.Path], machine: str, here: pathlib.Path, g
         if all(kind in told for kind in kinds if kind.startswith(programs)):
             continue
         for folder in folders:
-            if (folder / name).is_file():
-                costs.records += [r for r in read_rows(folder / name) if r.work.kind not in told]
+            path = rows.packed(folder / name)
+            if path.is_file():
+                costs.records += [r for r in read_rows(path) if r.work.kind not in told]
     return costs
