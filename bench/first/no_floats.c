@@ -2,6 +2,7 @@
  * two fifths of the time to build. The first look of `make bench` is in doubles: its program,
  * $(BUILD)/first/kernels, is linked with these and runs before the others are built. */
 #include "common/variant.h"
+#include "have/cuda.h"
 
 #define EMPTY(name, kind)                                                                                    \
     extern const fe_assembly name;                                                                           \

@@ -9,10 +9,10 @@ extern "C" {
 #endif
 
 /* Elements of a compact piece in the order `bisection` and in the shares of such a mesh: 4 × 4 × 8 cells of a
- * box of Hex8, 60 cells of six Tet4. Pieces of quadratic elements have about as many nodes: an eighth of the
- * elements, 2 × 2 × 4 cells of Hex27. */
+ * box of Hex8, 60 cells of six Tet4. Pieces of quadratic elements have about as many nodes: 2 × 2 × 4 cells
+ * of Hex27, 64 Tet10. */
 #define FE_PIECE_ELEMENTS(kind)                                                                              \
-    (FE_CORNERS(kind) == 8 ? 128 : FE_CORNERS(kind) == 4 ? 360 : FE_CORNERS(kind) == 27 ? 16 : 45)
+    (FE_CORNERS(kind) == 8 ? 128 : FE_CORNERS(kind) == 4 ? 360 : FE_CORNERS(kind) == 27 ? 16 : 64)
 FE_BOTH int fe_piece_elements(int kind) { return FE_PIECE_ELEMENTS(kind); }
 
 /* Sorts order [n], items at centre [item][3], into compact pieces of `most` consecutive items; only the last

@@ -9,9 +9,11 @@
 #include "common/variant.h"
 
 /* The most elements and nodes of a block: a compact piece of the mesh, or on the device half of one of Tet4;
- * cut where it has more nodes. */
+ * of Tet10 fewer, since four threads share one. Cut where it has more nodes. */
 #define ELEMENT_COLOR_ELEMENTS(kind)                                                                         \
-    (FE_ON_DEVICE && FE_CORNERS(kind) == 4 ? FE_PIECE_ELEMENTS(kind) / 2 : FE_PIECE_ELEMENTS(kind))
+    (FE_CORNERS(kind) == 10                  ? 45                                                            \
+     : FE_ON_DEVICE && FE_CORNERS(kind) == 4 ? FE_PIECE_ELEMENTS(kind) / 2                                   \
+                                             : FE_PIECE_ELEMENTS(kind))
 #define ELEMENT_COLOR_NODES(kind) (FE_CORNERS(kind) == 8 || FE_CORNERS(kind) == 27 ? 384 : 192)
 enum { ELEMENT_COLOR_MOST_ELEMENTS = 360, ELEMENT_COLOR_MOST_NODES = 384 };
 

@@ -154,7 +154,8 @@ static count cut_piece(const element_color_draft *k, const int *elem, int n, int
     return all;
 }
 
-/* Sorts elements [first, end) into pieces of a block's size: those of the mesh are cut further. */
+/* Sorts elements [first, end) into pieces of a block's size: those of the mesh are cut further where they
+ * hold a number of blocks. */
 static fe_status sort_pieces(const element_color_draft *k, const double *centre, int first, int end,
                              int *elem)
 {
@@ -162,7 +163,8 @@ static fe_status sort_pieces(const element_color_draft *k, const double *centre,
     int failed = 0;
     for (int e = first; e < end; e++) elem[e] = e;
     if (k->p->in_pieces && k->elements == piece) return FE_OK;
-    if (!k->p->in_pieces) return fe_bisect(centre, elem + first, end - first, k->elements, k->threads);
+    if (!k->p->in_pieces || piece % k->elements)
+        return fe_bisect(centre, elem + first, end - first, k->elements, k->threads);
 #pragma omp parallel for schedule(dynamic, 64) num_threads(k->threads) reduction(+ : failed)
     for (int e = first; e < end; e += piece)
         failed += fe_bisect(centre, elem + e, end - e < piece ? end - e : piece, k->elements, 1) != FE_OK;

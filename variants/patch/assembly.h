@@ -16,10 +16,10 @@ enum { PATCH_FAN = 3, PATCH_FAN_NODES = 6 };
  * edge has the node where it begins and ends twice. */
 enum { PATCH_MOST_SLOTS = 128, PATCH_MOST_CORNERS = 2 * PATCH_MOST_SLOTS };
 FE_BOTH int patch_fanned(int kind) { return fe_corners(kind) == 4; }
-/* Elements of a patch: 128 Hex8, computed by one or two threads each, about 128 fans of Tet4, or of quadratic
- * elements an eighth as many, with about as many nodes. */
+/* Elements of a patch: 128 Hex8, computed by one or two threads each, about 128 fans of Tet4, 16 Hex27, or 64
+ * Tet10 that a thread each computes. */
 #define PATCH_ELEMENTS(kind)                                                                                 \
-    (FE_CORNERS(kind) == 8 ? 128 : FE_CORNERS(kind) == 4 ? 360 : FE_CORNERS(kind) == 27 ? 16 : 45)
+    (FE_CORNERS(kind) == 8 ? 128 : FE_CORNERS(kind) == 4 ? 360 : FE_CORNERS(kind) == 27 ? 16 : 64)
 typedef struct patch_form {
     int elements, slots; /* upper limits of a patch */
     int together;        /* upper limit of elements of a slot */
@@ -30,10 +30,8 @@ typedef struct patch_form {
 FE_BOTH patch_form patch_form_of(int kind)
 {
     const int n = PATCH_ELEMENTS(kind), fanned = patch_fanned(kind);
-    const int slots = fanned             ? PATCH_MOST_SLOTS /* some fans are shorter */
-                      : kind == FE_TET10 ? 48               /* whole vectors of a host */
-                                         : n;
-    const int padding = kind == FE_HEX27 ? 1 : kind == FE_TET10 ? 4 : 2, nodes = fe_corners(kind);
+    const int slots = fanned ? PATCH_MOST_SLOTS : n; /* some fans are shorter */
+    const int padding = kind == FE_HEX27 ? 1 : 2, nodes = fe_corners(kind);
     const patch_form form = {n,
                              slots,
                              fanned ? PATCH_FAN : 1,
@@ -49,33 +47,24 @@ FE_BOTH int patch_corner(int kind, int i, int b)
     return !patch_fanned(kind) ? b : b < 2 ? PATCH_FAN + 1 + b : i + b - 2;
 }
 
-/* Threads of a slot: two share a factored Hex8, four a Tet10, a warp a Hex27; one computes a fan of Tet4. */
-FE_BOTH int patch_team(int kind)
-{
-    return kind == FE_HEX8 ? 2 : kind == FE_TET10 ? 4 : kind == FE_HEX27 ? 32 : 1;
-}
-/* A thread reads its corners of a slot one after the other. Threads of a linear element read the same one at
- * the same time, those of a quadratic one different ones: of a Tet10 a vertex each, then a middle of an edge
- * at it each (lanes.h), of a Hex27 one each, as many at once as there are banks. Number of such reads, the
- * read that has a node of a slot, and the slots that are read at the same time. */
+/* Threads of a slot: two share a factored Hex8, a warp a Hex27; one computes a Tet10 or a fan of Tet4. */
+FE_BOTH int patch_team(int kind) { return kind == FE_HEX8 ? 2 : kind == FE_HEX27 ? 32 : 1; }
+/* A thread reads its corners of a slot one after the other, and all threads the same one at the same time;
+ * those of a Hex27 read one each, as many at once as there are banks. Number of such reads, the read that has
+ * a node of a slot, and the slots that are read at the same time. */
 FE_BOTH int patch_reads(int kind, int banks)
 {
     const int nodes = patch_form_of(kind).nodes;
-    return kind == FE_TET10 ? 4 : kind == FE_HEX27 ? (nodes + banks - 1) / banks : nodes;
+    return kind == FE_HEX27 ? (nodes + banks - 1) / banks : nodes;
 }
-FE_BOTH int patch_read_of(int kind, int banks, int node)
-{
-    if (kind == FE_HEX27) return node / banks;
-    if (kind != FE_TET10) return node;
-    return node < 4 ? 0 : node == 4 || node == 8 ? 1 : node == 6 || node == 9 ? 2 : 3;
-}
+FE_BOTH int patch_read_of(int kind, int banks, int node) { return kind == FE_HEX27 ? node / banks : node; }
 FE_BOTH int patch_slots_together(int kind, int banks)
 {
     return kind == FE_HEX27 ? 1 : banks / patch_team(kind);
 }
 
 /* Nodes of a patch. What blocks of the largest patch need limits how many fit a multiprocessor (fit.c). */
-FE_BOTH int patch_most_nodes(int kind) { return fe_is_tet(kind) ? 200 : 330; }
+FE_BOTH int patch_most_nodes(int kind) { return patch_fanned(kind) ? 200 : 330; }
 enum { PATCH_MOST_NODES = 330, PATCH_MOST_ELEMENTS = PATCH_ELEMENTS(FE_TET4) };
 /* Numbers of conn of a patch. */
 enum { PATCH_MOST_CONN = 8 * PATCH_MOST_ELEMENTS };
@@ -103,13 +92,15 @@ typedef struct patch_processor {
 
 /* Thread blocks that a multiprocessor must have registers for, with numbers of so many bytes. Hex8, 6.4 M
  * DoF: 3 blocks of 168 registers are 1.05 times faster than 4 of 128. With floats 5 blocks have room, of 96
- * registers, which suffice. Quadratic elements: 128 registers, as element_team. */
+ * registers, which suffice. Hex27: 128 registers, as element_team. Tet10: 255, in blocks of
+ * half as many threads, or 128 for floats. */
 #define PATCH_BLOCKS(kind, scalar)                                                                           \
-    ((kind) == FE_TET10 || (kind) == FE_HEX27 ? 4                                                            \
-     : (scalar) != sizeof(double)             ? 5                                                            \
-     : (kind) == FE_HEX8                      ? 3                                                            \
-     : (kind) == FE_HEX8_NAIVE                ? 2                                                            \
-                                              : 4)
+    ((kind) == FE_TET10           ? (scalar) != sizeof(double) ? 8 : 4                                       \
+     : (kind) == FE_HEX27         ? 4                                                                        \
+     : (scalar) != sizeof(double) ? 5                                                                        \
+     : (kind) == FE_HEX8          ? 3                                                                        \
+     : (kind) == FE_HEX8_NAIVE    ? 2                                                                        \
+                                  : 4)
 
 /* All patches, each a record of `stride` bytes with its parts at these offsets. The parts before x are needed
  * earlier than the rest.

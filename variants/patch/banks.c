@@ -12,8 +12,9 @@
 enum { MOST_BANKS = 32, MOST_GROUPS = 2 * PATCH_MOST_SLOTS / 16 * 8 };
 enum { FULL = 1024 }; /* more lanes than can meet */
 
-_Static_assert(16 * 2 <= MOST_GROUPS && 12 * 4 <= MOST_GROUPS,
-               "reads of quadratic patches: 16 slots, 12 fours");
+_Static_assert(2 * PATCH_ELEMENTS(FE_HEX27) <= MOST_GROUPS &&
+                   PATCH_ELEMENTS(FE_TET10) / 16 * FE_CORNERS(FE_TET10) <= MOST_GROUPS,
+               "reads of quadratic patches: two of a slot, and those of 16 slots");
 
 int patch_banks(size_t scalar) { return (int)(128 / scalar); }
 

@@ -14,7 +14,8 @@ _Static_assert(PATCH_ELEMENTS(FE_HEX8) == FE_PIECE_ELEMENTS(FE_HEX8), "patches o
 _Static_assert(PATCH_ELEMENTS(FE_TET4) == FE_PIECE_ELEMENTS(FE_TET4), "patches of Tet4 are pieces of a mesh");
 _Static_assert(PATCH_ELEMENTS(FE_TET10) == FE_PIECE_ELEMENTS(FE_TET10), "patches of Tet10 are pieces");
 _Static_assert(PATCH_ELEMENTS(FE_HEX27) == FE_PIECE_ELEMENTS(FE_HEX27), "patches of Hex27 are pieces");
-_Static_assert(28 * PATCH_ELEMENTS(FE_HEX27) <= PATCH_MOST_CONN && 12 * 48 <= PATCH_MOST_CONN,
+_Static_assert(28 * PATCH_ELEMENTS(FE_HEX27) <= PATCH_MOST_CONN &&
+                   12 * PATCH_ELEMENTS(FE_TET10) <= PATCH_MOST_CONN,
                "rows of conn");
 
 enum { HASH = 1024 };                                      /* > 2 PATCH_MOST_NODES */

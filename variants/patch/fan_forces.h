@@ -29,7 +29,7 @@ FE_BODY void patch_fan_strains(int kind, const patch_plan *plan, const patch_her
         fe_gradient_at(kind, u, NULL, 0, 0, G);
         const fe_real scale = fe_weight(kind) * fe_reciprocal(fe_cofactor(J, A));
         fe_symmetric_gradient(G, A, strain);
-        fe_scalar *to = patch_fan_place(kind, p, slot, i);
+        fe_scalar *to = patch_own_place(kind, p, slot, i);
         FE_UNROLL_FOR (int c = 0; c < 6; c++) to[c * row] = scale * strain[c];
         FE_UNROLL_FOR (int c = 0; c < 3; c++) x[2][c] = x[3][c], u[2][c] = u[3][c];
         if (i + 1 == PATCH_FAN || p->elem[PATCH_FAN * slot + i + 1] == -1) break;
@@ -45,7 +45,7 @@ FE_BODY void patch_full_stresses(int kind, const fe_view *m, const patch_here *p
         if (entry < 0) break;
         const fe_element e = fe_element_open(m, p->elem[entry], 0);
         const fe_constants material = fe_material_at(0, m, e.e);
-        fe_scalar *at = patch_fan_place(kind, p, entry / PATCH_FAN, entry % PATCH_FAN);
+        fe_scalar *at = patch_own_place(kind, p, entry / PATCH_FAN, entry % PATCH_FAN);
         fe_real strain[6], stress[6];
         FE_UNROLL_FOR (int c = 0; c < 6; c++) strain[c] = at[c * row];
         fe_point_full_stress(kind, m, &material, fe_has_bit(e.trial, FE_SOFTENED), e, 0, 1.0f, strain,
@@ -66,7 +66,7 @@ FE_BODY void patch_tet4_forces(int kind, int op, const fe_view *m, const patch_h
     FE_UNROLL_FOR (int b = 0; b < 4; b++)
         FE_UNROLL_FOR (int c = 0; c < 3; c++) y[b][c] = FE_EMPTY;
     fe_gradient_at(kind, x, NULL, 0, 0, J);
-    const fe_scalar *at = patch_fan_place(kind, p, slot, i);
+    const fe_scalar *at = patch_own_place(kind, p, slot, i);
     if (patch_transposes(kind, op)) {
         fe_cofactor(J, A);
         FE_UNROLL_FOR (int c = 0; c < 6; c++) stress[c] = at[c * patch_form_of(kind).row];

@@ -1,23 +1,46 @@
-/* patch on the device: four threads compute a Tet10, a warp a Hex27. Each reads its corners from shared
- * memory and computes one point; what they need of other corners they exchange (lanes.h). */
+/* patch on the device: a thread computes a Tet10, a warp a Hex27, whose lanes read a corner each from shared
+ * memory, compute a point each, and exchange what they need of other corners (lanes.h). */
 #ifndef PATCH_QUADRATIC_FORCES_H
 #define PATCH_QUADRATIC_FORCES_H
 
 #include "common/physics/lanes.h"
 #include "variants/patch/stage.h"
 
-/* Forces of the Tet10 of a slot, which all threads of the team take part in. */
+/* Forces of the Tet10 of a slot, by one thread. */
 FE_BODY void patch_tet10_forces(int op, const fe_view *m, const patch_plan *plan, const patch_here *p,
                                 int slot)
 {
-    const uint16_t *conn = (const uint16_t *)(p->rest + plan->conn) + patch_form_of(FE_TET10).width * slot;
-    fe_real x[4][3], u[4][3], force[4][3];
-    const fe_element e = fe_element_open(m, p->elem[slot], fe_team_turn(FE_TET10_TEAM, 1));
-    FE_UNROLL_FOR (int b = 0; b < 4; b++)
-        patch_read_node(plan, p, conn[fe_tet10_held(b, e.turn)], x[b], u[b]);
-    fe_tet10_team_forces(op, m, e, x, u, force);
-    FE_UNROLL_FOR (int b = 0; b < 4; b++)
-        if (fe_tet10_adds(e.turn, b)) patch_keep_force(FE_TET10, p, slot, fe_tet10_held(b, e.turn), force[b]);
+    const int fetched = patch_fetches(FE_TET10, op);
+    const fe_element e = fe_element_open(m, p->elem[slot], 0);
+    fe_index node[12];
+    fe_real x[10][3], u[10][3], vertex_x[3][4], vertex_u[3][4], sum[3][4], force[10][3];
+    patch_slot_nodes(FE_TET10, p->rest + plan->conn, slot, node);
+    FE_UNROLL_FOR (int b = 0; b < 10; b++) patch_read_node(plan, p, node[b], x[b], u[b]);
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+        fe_tet10_vertices(x, c, vertex_x[c]);
+        fe_tet10_vertices(u, c, vertex_u[c]);
+        FE_UNROLL_FOR (int v = 0; v < 4; v++) sum[c][v] = 0.0f;
+        FE_UNROLL_FOR (int b = 0; b < 10; b++) force[b][c] = 0.0f;
+    }
+    FE_UNROLL_FOR (int q = 0; q < 4; q++) {
+        fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) {
+            fe_tet10_gradient(x, c, vertex_x[c], q, J[c]);
+            fe_tet10_gradient(u, c, vertex_u[c], q, G[c]);
+        }
+        if (fetched) {
+            __pipeline_wait_prior(4 - q); /* of later points, and of the next patches */
+            patch_point_stress(FE_TET10, op, fe_weight(FE_TET10), m, p->elem[slot],
+                               patch_own_place(FE_TET10, p, slot, q), J, G, A, stress);
+        } else {
+            fe_point_stress(FE_TET10, op, fe_weight(FE_TET10), m, e, q, J, G, A, stress);
+        }
+        fe_point_force_start(P);
+        fe_point_force(stress, A, P);
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) fe_tet10_scatter(P[c], c, q, sum[c], force);
+    }
+    FE_UNROLL_FOR (int c = 0; c < 3; c++) fe_tet10_end(sum[c], c, force);
+    FE_UNROLL_FOR (int b = 0; b < 10; b++) patch_keep_force(FE_TET10, p, slot, b, force[b]);
 }
 
 /* The same of a Hex27, by a warp. */
@@ -31,17 +54,16 @@ FE_BODY void patch_hex27_forces(int op, const fe_view *m, const patch_plan *plan
     if (fe_lane() < FE_HEX27_LANES) patch_keep_force(FE_HEX27, p, slot, fe_lane(), force);
 }
 
-/* Corner forces of all elements of the patch. Slots behind the last one of a warp repeat it. */
+/* Corner forces of all elements of the patch. */
 FE_BODY void patch_quadratic_forces(int kind, int op, const fe_view *m, const patch_plan *plan,
                                     const patch_here *p)
 {
-    const int team = patch_team(kind), lane = fe_lane() / team;
-    for (int first = threadIdx.x / FE_WARP * (FE_WARP / team); first < p->head->n_slot;
-         first += PATCH_THREADS(kind) / team)
-        if (kind == FE_TET10)
-            patch_tet10_forces(op, m, plan, p, first + lane);
-        else
-            patch_hex27_forces(op, m, plan, p, first);
+    if (kind == FE_TET10) {
+        if (threadIdx.x < p->head->n_slot) patch_tet10_forces(op, m, plan, p, threadIdx.x);
+        return;
+    }
+    for (int slot = threadIdx.x / FE_WARP; slot < p->head->n_slot; slot += PATCH_THREADS(kind) / FE_WARP)
+        patch_hex27_forces(op, m, plan, p, slot);
 }
 
 /* Three entries of the elements' diagonal blocks, xx yy zz or xy yz xz: a corner per thread, over all points.

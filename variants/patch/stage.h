@@ -8,9 +8,9 @@
 
 #include <cuda_pipeline.h>
 
-/* Threads of a block; of Tet10 fewer, so that their rounds over a patch are full. */
+/* Threads of a block; of Tet10 one for each element of a patch. */
 enum { PATCH_BLOCK_SIZE = 128 };
-#define PATCH_THREADS(kind) ((kind) == FE_TET10 ? 96 : PATCH_BLOCK_SIZE)
+#define PATCH_THREADS(kind) ((kind) == FE_TET10 ? PATCH_ELEMENTS(FE_TET10) : PATCH_BLOCK_SIZE)
 
 typedef struct patch_memory {
     fe_scalar *force;
@@ -144,10 +144,13 @@ FE_BODY void patch_read_value(const patch_here *p, int node, fe_real value[3])
  * elements of a fan are scattered in memory. They stand in the fan's own places. An element has read its
  * numbers before forces are stored over them.
  *
+ * Tet10: those of its four points, private to the thread, in the element's own places.
+ *
  * Whether an element has numbers is known one patch ahead. In mixed and single precision the states, which
  * are doubles, have no room where forces are floats: the residual reads them when it needs them. */
 static_assert(PATCH_FAN * FE_N_NUMBER <= 3 * PATCH_FAN_NODES,
               "a fan's numbers have room where its forces are laid");
+static_assert(4 * FE_N_NUMBER <= 3 * FE_CORNERS(FE_TET10), "and so have those of a Tet10's points");
 static_assert((int)PATCH_MOST_SLOTS <= (int)PATCH_BLOCK_SIZE, "a thread has one fan at most");
 static_assert(PATCH_MOST_ELEMENTS <= PATCH_FAN * PATCH_BLOCK_SIZE,
               "threads look after all elements of a patch");
@@ -169,15 +172,16 @@ FE_BODY int patch_material_of(int op, int e)
 }
 FE_BODY int patch_fetches(int kind, int op)
 {
-    return (kind == FE_HEX8 || kind == FE_TET4) &&
+    return (kind == FE_HEX8 || kind == FE_TET4 || kind == FE_TET10) &&
            ((fe_is_residual(op) && FE_PRECISION == FE_DOUBLE) || fe_is_tangent(op));
 }
 
-/* The entry of elem whose point data a thread fetches, or -1. Tet4: that of element number threadIdx + i
- * PATCH_BLOCK_SIZE of the patch. Hex8: two neighbouring threads have two slots; each thread takes one of
- * them. */
+/* The entry of elem whose point data a thread fetches, or -1. Tet10: that of its own slot. Tet4: that of
+ * element number threadIdx + i PATCH_BLOCK_SIZE of the patch. Hex8: two neighbouring threads have two slots;
+ * each thread takes one of them. */
 FE_BODY int patch_entry(int kind, const patch_here *p, int i)
 {
+    if (kind == FE_TET10) return (int)threadIdx.x < p->head->n_slot ? (int)threadIdx.x : -1;
     if (!patch_fanned(kind)) return threadIdx.x / 2 + threadIdx.x % 2 * (PATCH_BLOCK_SIZE / 2);
     const int k = threadIdx.x + i * PATCH_BLOCK_SIZE;
     return k < p->head->n_elem ? p->ascending[k] : -1;
@@ -193,8 +197,9 @@ FE_BODY void patch_look_ahead(int kind, int op, const fe_view *m, const patch_he
     }
 }
 
-/* Where the point data of a Tet4 go, and those of a thread's next two points of a Hex8. */
-FE_BODY fe_scalar *patch_fan_place(int kind, const patch_here *p, int slot, int i)
+/* Where the point data of element i of a fan go, or those of point i of a Tet10; and those of a thread's next
+ * two points of a Hex8. */
+FE_BODY fe_scalar *patch_own_place(int kind, const patch_here *p, int slot, int i)
 {
     return p->force + FE_N_NUMBER * patch_form_of(kind).row * i + slot;
 }
@@ -246,7 +251,7 @@ FE_BODY void patch_fetch_point(int kind, int op, const fe_view *m, int e, int q,
     __pipeline_commit();
 }
 
-/* The first points of a patch: all Tet4's, or the first two of the thread's Hex8 plane. */
+/* The first points of a patch: all of its tetrahedra, or the first two of the thread's Hex8 plane. */
 FE_BODY void patch_fetch_start(int kind, int op, const fe_view *m, const patch_here *p,
                                const int ahead[PATCH_FAN])
 {
@@ -254,8 +259,13 @@ FE_BODY void patch_fetch_start(int kind, int op, const fe_view *m, const patch_h
         FE_UNROLL_FOR (int i = 0; i < PATCH_FAN; i++) {
             const int entry = patch_entry(kind, p, i);
             patch_fetch_point(kind, op, m, ahead[i], 0,
-                              patch_fan_place(kind, p, entry / PATCH_FAN, entry % PATCH_FAN));
+                              patch_own_place(kind, p, entry / PATCH_FAN, entry % PATCH_FAN));
         }
+        return;
+    }
+    if (kind == FE_TET10) {
+        FE_UNROLL_FOR (int q = 0; q < 4; q++)
+            patch_fetch_point(kind, op, m, ahead[0], q, patch_own_place(kind, p, threadIdx.x, q));
         return;
     }
     const int row = patch_form_of(kind).row, slot = threadIdx.x / patch_team(kind);
