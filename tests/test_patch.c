@@ -101,7 +101,7 @@ static void check_lists(const record *r, int kind, uint8_t (*has)[FE_MOST_CORNER
     const patch_form form = patch_form_of(kind);
     int n_corner = 0, n_had = 0;
     for (int i = 0; i < r->head->n_node; i++) {
-        assert_int_equal(r->first[i] % patch_together(kind), 0);
+        assert_int_equal(r->first[i] % PATCH_TOGETHER, 0);
         for (int k = r->first[i], filled = 0; k < r->first[i + 1]; k++) {
             const int s = r->corner[k] % form.row, a = r->corner[k] / (3 * form.row);
             filled |= r->corner[k] == form.slots;
