@@ -137,6 +137,19 @@ fe_status check_precisions(const arguments &a)
     return FE_OK;
 }
 
+/* The elements of meshes from files, where no others are named. */
+void take_kinds(const std::vector<std::unique_ptr<bench_mesh>> &meshes, arguments &a)
+{
+    std::vector<int> held;
+    if (a.given.count("fe_elements") || meshes.empty()) return;
+    for (const auto &mesh : meshes) {
+        if (mesh->shape != BENCH_FILE) return;
+        if (std::find(held.begin(), held.end(), mesh->file.kind) == held.end())
+            held.push_back(mesh->file.kind);
+    }
+    a.kinds = held;
+}
+
 /* Meshes × backends × elements × sizes × precisions × laws of hardening; a file has one kind of elements and
  * one size. Shares of contact are of one group, so that they are timed in turns. */
 fe_status add_groups(const arguments &a, const std::vector<std::unique_ptr<bench_mesh>> &meshes,
@@ -320,6 +333,7 @@ fe_status run(int argc, char **argv)
         const fe_status status = bench_mesh_open(word.c_str(), a.refine, a.order, meshes.back().get());
         if (status != FE_OK) return close(status);
     }
+    take_kinds(meshes, a);
     fe_status status = a.state.empty() ? FE_OK : open_part(a, *meshes[0], &part);
     if (status == FE_OK) status = add_groups(a, meshes, a.state.empty() ? nullptr : &part, groups);
     if (status == FE_OK) status = run_groups(a, machine, groups);

@@ -34,11 +34,11 @@ def claims_of(results: pathlib.Path) -> list[dict[str, str]]:
     for claim, verdicts in decide_all(read_claims()):
         told_as = list(dict.fromkeys(v.verdict for v in verdicts if v.points)) or [MISSING]
         commits = sorted({commit for v in verdicts if v.points for commit in v.commits.split(", ")})
-        where = "; ".join(f"{words.machine(v.machine)} {claims.counts(v)}" for v in verdicts)
+        where = "; ".join(f"{words.machine(v.machine)} {claims.counts(v)}{sources.WORDS if v.is_old else ''}"
+                          for v in verdicts)
         if claim.judges_expectation and verdicts:
             told_as = [claims.EXPECTATION[word] for word in told_as]
             where = f"expected {claim.expected}: {where}"
-        where += sources.WORDS if any(v.is_old for v in verdicts) else ""
         told.append({"name": claim.name, "expected": claim.expected, "headline": claim.headline,
                      "asks": f"{claim.asks} (`{claim.name}`)", "sentence": claims.sentence(claim, verdicts),
                      "verdict": ", ".join(told_as), "where": where, "decided_by": ", ".join(commits)})

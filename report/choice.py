@@ -41,28 +41,29 @@ def told(r: statistics.Estimate | model_.Time, alone: bool) -> str:
     return f"{'≤ ' * alone}{interval(r.value, r.low, r.high)}{few}"
 
 
-def solved(machine: str, backend: str, element: str) -> tuple[str, str, str]:
+def solved(machine: str, backend: str, element: str) -> tuple[str, str, str, model_.Time | None]:
     """Of the largest plastic solve: the matrix's time over that of patch, without set-ups and with them and with
-    assembly; the fastest with set-ups."""
+    assembly, of the matrix that takes least each time; the fastest with set-ups; and the first ratio as a number."""
     found = [(place, some) for place, some in solves_of(parts.model(), least=2).items()
              if place[0].machine == machine and place[0].backend == backend and place[2] == element
              and place[1].endswith("-steps") and {"patch", "assembled_bsr"} <= {p.strategy for p in some}]
     if not found:
-        return "-", "-", "-"
+        return "-", "-", "-", None
     place, some = max(found, key=lambda entry: entry[0][5])
     at = wholes(some)
-    own, matrix = at["patch"], min((at[name] for name in BLOCKS if name in at), key=lambda w: w.solve.time.value)
+    own, matrices = at["patch"], [at[name] for name in BLOCKS if name in at]
+    matrix, in_all = min(matrices, key=lambda w: w.solve.time.value), min(matrices, key=lambda w: w.total)
     r = model_.counted(matrix.solve, own.solve)
     alone = any(name not in at for name in BLOCKS)
     return (f"{told(r, alone)}{'~' if r.noisy else ''}, {count(place[5])}",
-            f"{'≤ ' * alone}{digits(matrix.total / own.total)}, {count(place[5])}", f"`{min(at, key=lambda s: at[s].total)}`")
+            f"{'≤ ' * alone}{digits(in_all.total / own.total)}, {count(place[5])}", f"`{min(at, key=lambda s: at[s].total)}`", r)
 
 
-def take(points: Sequence[Decided]) -> str:
+def take(points: Sequence[Decided], solve: model_.Time | None = None) -> str:
     """What the ratios of products say: patch, where it is faster at all points that have both matrices; where none has,
-    the one that was not measured might win."""
+    the one that was not measured might win. The matrix, where it is so and also in the plastic solve."""
     whole = [p.ratio for p in points if not p.lacks]
-    if all(p.ratio.high < 1 for p in points):
+    if all(ratio.high < 1 for ratio in whole or [p.ratio for p in points]) and not (solve and solve.high > 1):
         return "the matrix"
     if not all(p.ratio.low > 1 for p in points):
         return "either"
@@ -81,12 +82,13 @@ def table(known: Known) -> list[str]:
             sustained, floats, price = (
                 largest(known, name, v.machine, element, True) if on_gpu else None
                 for name in ("sustained_over_matrix", "floats_over_matrix", "price_of_order"))
+            *told_solve, solve = solved(v.machine, "cuda" if on_gpu else "host", element)
             full = largest(known, "full_tangents_over_matrix", v.machine, element, True, "jacvec_full")
             lines.append([
                 ELEMENT[element], words.machine(v.machine) + ("" if on_gpu else " host"), cell(box),
                 cell(sustained), cell(other), cell(floats), cell(full),
-                *solved(v.machine, "cuda" if on_gpu else "host", element), cell(price),
-                take([p for p in (box, sustained, other) if p])
+                *told_solve, cell(price),
+                take([p for p in (box, sustained, other) if p], solve)
             ])
     return text.table(["element", "on", "product: box", "without a pause", "irregular mesh", "box, floats",
                        "box, 21 numbers", "plastic solve", "with set-ups", "least with set-ups", "`patch_ordered` takes", "take"], lines, 2)

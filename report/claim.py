@@ -44,7 +44,7 @@ class Claim:
     headline: bool = False  # the README and the report begin with it
     rivals: int = 1  # a place counts where it is held beside so many strategies
     means: str = ""  # in words what its bounds are: "it takes less than a quarter longer"
-    strongest: bool = False  # of several in `over` none may be missing where it holds: it could be the strongest
+    strongest: tuple[str, ...] = ()  # of `over`: where it holds none of these may be missing, each could be the strongest
 
     @property
     def has_rivals(self) -> bool:
@@ -125,8 +125,10 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
     for text in table.get("reproduce", ()):
         if text.split()[:1] not in [[name] for name in PROGRAMS]:
             raise fault(f"reproduce: {text!r} does not begin with one of {', '.join(PROGRAMS)}")
-    if table.get("strongest") and not (is_over_several and list(table["over"]) == ["variant"]):
-        raise fault("strongest: it may be true of a claim over a list of variants")
+    strongest = table.get("strongest", [])
+    if strongest and not (is_over_several and list(table["over"]) == ["variant"] and (
+            strongest is True or set(strongest) <= set(table["over"]["variant"]))):
+        raise fault("strongest: it may be true of a claim over a list of variants, or name some of them")
     if not table.get("reproduce") and not table.get("needs"):
         raise fault("has neither 'reproduce' nor 'needs'")
     sides = {side.get("backend") for side in (table["of"], table.get("over", {}))}
@@ -146,7 +148,8 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
                  table.get("over"), tuple(table.get("free", ())), table.get("above"), table.get("below"),
                  table.get("expected", ""), table.get("asserted", False), tuple(table.get("reproduce", ())),
                  table.get("minutes", 0.0), table.get("as", ""), table.get("needs", ""), table.get("headline", False),
-                 table.get("rivals", 1), table.get("means", ""), table.get("strongest", False))
+                 table.get("rivals", 1), table.get("means", ""),
+                 tuple(table["over"]["variant"] if strongest is True else strongest))
 
 
 def backends_of(claim: Claim) -> set[str]:

@@ -36,9 +36,12 @@ def sentence(claim: Claim, verdicts: Sequence[Verdict]) -> str:
         return told
     parts = [p for p in points if p.lacks]
     beside, lacks = {p.beside for p in parts}, {s for p in parts for s in p.lacks}
+    among_others = set(claim.strongest) < set(claim.rival_names)
     if not whole:
-        return f"{told} Measured over {named(beside)} alone."
+        return f"{told} Measured {f'without {named(lacks)}' if among_others else f'over {named(beside)} alone'}."
     span = " to ".join(dict.fromkeys(ends(claim, parts)))
+    if among_others:
+        return f"{told} Where {named(lacks)} was not measured: {span}."
     if beside & lacks:
         return f"{told} Over some of {named(beside | lacks)} alone, where others were not measured: {span}."
     verb = "was" if len(lacks) == 1 else "were"
@@ -55,8 +58,11 @@ def ends(claim: Claim, points: Sequence[Decided]) -> tuple[str, str]:
 
 
 def alone(v: Verdict) -> str:
-    """How many points are undecided, because not all that the claim is over was measured there: 7 over `a` alone."""
+    """How many points are undecided, because not all that the claim is over was measured there: 7 over `a` alone, or
+    without `b`."""
     lacking = [p for p in v.points if p.lacks and p.verdict == UNSURE]
+    if lacking and set(v.claim.strongest) < set(v.claim.rival_names):
+        return f"{len(lacking)} without {named({s for p in lacking for s in p.lacks})}"
     return f"{len(lacking)} over {named({p.beside for p in lacking})} alone" if lacking else ""
 
 

@@ -99,16 +99,15 @@ def _entry(claim: Claim, verdicts: Sequence[Verdict]) -> list[str]:
 
 def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str, brief: bool = False) -> list[str]:
     """The sentence, on how many points of which machines it was decided, and unless it is brief what it was tested on."""
-    told = [f"{words.machine(v.machine)}: {claims.counts(v)}" for v in verdicts]
+    told = [f"{words.machine(v.machine)}: {claims.counts(v)}{sources.WORDS if v.is_old else ''}" for v in verdicts]
     said = "; ".join(told + [f"tested with {claims.scope(verdicts)}"] * (any(v.points for v in verdicts) and not brief))
-    old = sources.WORDS if any(v.is_old for v in verdicts) else ""
     page = PAGE if not up else PAGE.name  # all documents but the README stand beside it
     link = f"[rows]({page}#{claim.name})"
     judged = f" Expected: {claim.expected}." if claim.expected else ""
     if not claim.judges_expectation and (claim.means or {claim.above, claim.below} != {None, 1.0}):
         judged += f" Holds where {claims.bounds(claim)}."
     sentence = f"- **{claim.asks}** {claims.sentence(claim, verdicts)}{judged}"
-    return wrap(f"{sentence} ({said or MISSING}{old}; {link})", "  ")
+    return wrap(f"{sentence} ({said or MISSING}; {link})", "  ")
 
 
 def predictions() -> list[str]:

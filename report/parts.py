@@ -126,18 +126,27 @@ def validation(_: str, up: str) -> list[str]:
         [[problem, f"`{mesh}`"] + [f"{e:.1e}" for e in worst] for (problem, mesh), worst in errors.items()], 2)
 
 
+MANY = 10  # strategies of one solve
+
+
 def set_ups(_: str, up: str) -> list[str]:
     """Who takes least with set-ups, and after how many products with tangents patch has repaid its own."""
-    found = [(place[5], min(at, key=lambda s: at[s].total)) for place, some in solves_of(model()).items()
+    found = [(place[5], len(at), min(at, key=lambda s: at[s].total)) for place, some in solves_of(model()).items()
              if place[0].backend == "cuda" and "patch" in (at := wholes(some))]
-    least = [s for _, s in found]
-    if not least:
+    if not found:
         raise Fault("<!-- set-ups -->: no run has whole solves on a GPU that compare strategies")
-    order = sorted(set(least) | {"patch"}, key=lambda s: (-least.count(s), s))
-    first, *others = (f"`{s}` {'takes least ' * (s == order[0])}in {least.count(s)}" for s in order)
+
+    def told(least: Sequence[str], those: str) -> str:
+        order = sorted(set(least) | {"patch"}, key=lambda s: (-least.count(s), s))
+        first, *others = (f"`{s}` {'takes least ' * (s == order[0])}in {least.count(s)}" for s in order)
+        return f"of {len(least)} that compare {those} {listed([first, *others])}"
+
+    groups = {those: [s for _, n, s in found if (n >= MANY) == is_many]
+              for those, is_many in ((f"{MANY} strategies or more", True), (f"fewer than {MANY} strategies", False))}
     sizes = " to ".join(dict.fromkeys(count(n) for n in (min(found)[0], max(found)[0])))
-    said = f"Of {len(least)} whole solves on GPUs that compare strategies ({sizes} DoF), set-ups counted, which each run " \
-        f"timed once, {listed([first, *others])}"
+    said = f"Of {len(found)} whole solves on GPUs ({sizes} DoF), set-ups counted, " \
+        f"{'; '.join(told(least, those) for those, least in groups.items() if least)}. A process times a set-up once, and the " \
+        "mesh's has the search for an order in it, where a strategy leaves the order open"
     repaid = []
     for element in ("hex8", "tet4"):
         on = []

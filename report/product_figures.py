@@ -94,7 +94,7 @@ def clusters(sizes: Iterable[int]) -> dict[int, int]:
 
 
 def winners_map(model: Model, card: Card) -> Figure | None:
-    """Who is the fastest at each place; grey: several are not told apart."""
+    """Who is the fastest at each place; pale: several are not told apart."""
     won = {}
     there = {place: best for place, best in winners(model).items()
              if place[0] == card and best.of > 2 and (best.fastest[0].mesh.cube or best.fastest[0].mesh.words != "box")}
@@ -159,11 +159,11 @@ def winners_map(model: Model, card: Card) -> Figure | None:
         {*shown, *MAIN}) if s in SHORT and SHORT[s] != STRATEGY[s])
     return finished(f"winners-{card.key}", f"The fastest strategy, {card.words}",
                   f"The fastest strategy at each mesh, size and operation, {card.words}, in {IN_TURNS}. In a "
-                  f"coloured cell one strategy is faster than all others: {FASTER}; the number is the factor by which the "
-                  "next one is slower. With “ordered” or “(ord.)” instead, patch and its reproducible form are not told apart, "
+                  f"cell with a number one strategy is faster than all others: {FASTER}; the number is the factor by which "
+                  "the next one is slower, and dark grey is a strategy without a colour of its own. With “ordered” or “(ord.)” instead, patch and its reproducible form are not told apart, "
                   "and are faster than all others. Brackets: fewer than "
                   f"{COLOURS} strategies were compared, or not all main ones ({', '.join(f'“{SHORT[s]}”' for s in MAIN)}, the "
-                  "last one of products alone): one that is missing may be faster. In a grey cell those named, with as "
+                  "last one of products alone): one that is missing may be faster. In a pale cell those named, with as "
                   f"many others as stand behind +, are not told apart. {processes_of(best_of)}; {where(runs)}. "
                   f"{f'{fewest} to {most}' if fewest < most else most} strategies were compared. Decided are {decided} of {len(best_of)} cells, {whole} of them among all main "
                   f"strategies. {meanings}. “{STRATEGY['hybrid']}” is left out, because it is one of four others.",

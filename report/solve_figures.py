@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from report import set_ups
 from report.captions import bars, noisy, where
-from report.model import Card, Model
+from report.model import Card, Model, Point
 from report.panels import INK, PALETTE, Figure, Panel, figure, linear, names
 from report.places import one, ranked
 from report.text import count
@@ -17,16 +17,24 @@ SOLVE_PARTS = (("set-up of mesh and strategy", PALETTE[4]), ("set-up of multigri
 TILDE = "~, or hollow"
 
 
+QUADRATIC = ("tet10", "hex27")
+ELEMENTS_OF = ("", "quadratic elements, ")  # in titles
+
+
 def marked(strategies: Sequence[str], noisy: Collection[str]) -> list[str]:
     """Their words, with ~ where the solve is noisy."""
     return [STRATEGY[s] + "~" * (s in noisy) for s in strategies]
 
 
-def whole_solves(model: Model, card: Card) -> Figure | None:
+def places_of(model: Model, card: Card, quadratic: bool) -> list[tuple[tuple, list[Point]]]:
+    """Solves of a card with linear or with quadratic elements: together they would be taller than a page."""
+    return [(place, some) for place, some in solves_of(model).items()
+            if place[0] == card and (place[2] in QUADRATIC) == quadratic]
+
+
+def whole_solves(model: Model, card: Card, quadratic: bool = False) -> Figure | None:
     panels, runs, times, graphs = [], [], [], []
-    for place, some in solves_of(model).items():
-        if place[0] != card:
-            continue
+    for place, some in places_of(model, card, quadratic):
         categories = ranked(p for p in some if p.operation == "solve")
         parts_of, ends = [], []
         for i, strategy in enumerate(categories):
@@ -55,7 +63,8 @@ def whole_solves(model: Model, card: Card) -> Figure | None:
     legend = [(words, colour, 0) for words, colour in SOLVE_PARTS]
     if any(p.points for p in panels):
         legend.append(("end with CUDA graphs", 0x000000, 13))
-    return figure(f"solves-{card.key}", f"Whole solves with set-up, {card.words}",
+    return figure(f"solves-{card.key}{'-quadratic' * quadratic}",
+                  f"Whole solves with set-up, {ELEMENTS_OF[quadratic]}{card.words}",
                   f"Whole solves from the mesh in memory to the last answer, {card.words}: what the choice of a "
                   f"strategy is worth in all. Each panel is one run; set-up is timed once. {bars(times)}, of the "
                   f"solve alone{noisy([*times, *graphs], TILDE)}; {where(runs)}.",
@@ -65,12 +74,10 @@ def whole_solves(model: Model, card: Card) -> Figure | None:
 PART_COLOURS = (PALETTE[3], PALETTE[0], 0x56B4E9, PALETTE[2], PALETTE[4], 0xBBBBBB)
 
 
-def breakdown(model: Model, card: Card) -> Figure | None:
+def breakdown(model: Model, card: Card, quadratic: bool = False) -> Figure | None:
     """Phases of one Newton iteration."""
     panels, runs, times = [], [], []
-    for place, some in solves_of(model).items():
-        if place[0] != card:
-            continue
+    for place, some in places_of(model, card, quadratic):
         categories = ranked(p for p in some if p.operation == "solve")
         whole = {s: one(some, strategy=s, operation="solve") for s in categories}
         times += [p.time for p in whole.values()]
@@ -90,7 +97,8 @@ def breakdown(model: Model, card: Card) -> Figure | None:
                     at += part * scale[strategy]
         panels.append(panel)
         runs.append(some[0].run)
-    return figure(f"breakdown-{card.key}", f"Where the time of a Newton iteration goes, {card.words}",
+    return figure(f"breakdown-{card.key}{'-quadratic' * quadratic}",
+                  f"Where the time of a Newton iteration goes, {ELEMENTS_OF[quadratic]}{card.words}",
                   f"Phases of one Newton iteration without CUDA graphs, {card.words}. Only the first three parts "
                   f"depend on the strategy; the others are alike for all. Medians{noisy(times, '~')}; "
                   f"{where(runs)}.", panels, runs, columns=2,

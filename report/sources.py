@@ -28,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MARK = "†"
 NOTE = f"{MARK}: measured from sources that have changed since, those of a strategy or what it shares with others."
 FOOT = f"{NOTE[:-1]} ([rule](../report/sources.py))."
-WORDS = "; from older sources"  # where there is no foot
+WORDS = ", from older sources"  # behind what rows of a machine say, where there is no foot
 
 SUFFIXES = (".c", ".h", ".cu", ".cc")
 FOLDERS = ("common", "variants", "bench")

@@ -236,7 +236,7 @@ def _place(claim: Claim, some: Sequence[Decided]) -> Decided:
     strongest = _strongest(claim, some)
     is_range = claim.above is not None and claim.below is not None
     verdict = _overall([strongest] if is_range else some)
-    lacks = tuple(s for s in claim.rival_names if s not in {p.beside for p in some}) if claim.strongest else ()
+    lacks = tuple(s for s in claim.strongest if s not in {p.beside for p in some})
     return dataclasses.replace(strongest, verdict=UNSURE if lacks and verdict == HOLDS else verdict, rivals=len(some),
                                lacks=lacks)
 

@@ -569,6 +569,23 @@ static void test_ranks_share_a_mesh(void **state)
     free(rows);
 }
 
+/* kernels times what a mesh file holds, where no elements are named. */
+static void test_a_mesh_file_names_its_elements(void **state)
+{
+    (void)state;
+    skip_without("kernels", "elements of a mesh file");
+    skip_if(FE_HAVE_QUADRATIC ? NULL : "quadratic elements are not in this build", "elements of a mesh file");
+    char *rows =
+        read_success(THERE "\"$B/meshgen\" box -c 2 -e tet4 -o linear.msh && \"$B/meshgen\" quadratic "
+                           "linear.msh -o tet10.msh && \"$B/kernels\" --fe_backend=host --fe_threads=1 "
+                           "--fe_variants=patch --fe_mesh=tet10.msh --fe_rows=named.csv "
+                           "--benchmark_repetitions=1 --benchmark_min_time=0.0001 >/dev/null 2>&1 && "
+                           "cat named.csv",
+                     build_folder(), test_folder);
+    assert_holds(rows, ",patch,tet10,");
+    free(rows);
+}
+
 /* Rows of strategies on boxes of quadratic elements, whose pieces three ranks make: all passed the check, and
  * say the size of the whole box. Of Hex27 a few strategies; test_box_pieces has the answers of all. */
 static void test_ranks_make_quadratic_boxes(void **state)
@@ -641,6 +658,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_bad_meshes_are_refused),
         cmocka_unit_test(test_ranks_share_a_mesh),
         cmocka_unit_test(test_ranks_make_quadratic_boxes),
+        cmocka_unit_test(test_a_mesh_file_names_its_elements),
         cmocka_unit_test(test_full_disk_is_reported),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);

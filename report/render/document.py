@@ -271,7 +271,7 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 Words(
                     "How should a GPU sum the contributions of finite elements: with one thread per element and "
                     "atomics, with one thread per node, by patches in shared memory, or with an assembled matrix? "
-                    "This report answers by measurement, for small-strain plasticity on linear hexahedra and "
+                    "This report answers by measurement, for small-strain plasticity on hexahedra and "
                     "tetrahedra, and says where the answer is known.") if model.points else None, Words(about),
                 *(Words(f"Missing here: {note}.") for note in notes))),
         Section(

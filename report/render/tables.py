@@ -271,7 +271,7 @@ def break_even_table(model: Model) -> Table | None:
     beside, operations = ("element_atomic", "element_team"), ("jacvec_elastic", "jacvec")
     rows, runs = [], []
     for card in model.cards:
-        for element in ("hex8", "tet4"):
+        for element in ("hex8", "tet4", "hex27", "tet10"):
             some = [p for p in fullest(model, card, element) if p.n_dof >= LEAST_DOF]
             for strategy in ranked(some):
                 p = one(some, strategy=strategy, operation="jacvec")
@@ -297,8 +297,8 @@ def solves_table(model: Model) -> Table | None:
     at: dict[tuple, list[Point]] = {}
     for p in model.of("solves.csv"):
         at.setdefault((p.run, p.backend, p.threads, p.case, p.element, p.krylov, p.precondition, p.jacobian, p.anderson,
-                       p.ranks, p.strategy), []).append(p)
-    for (run, _, _, case, element, _, precondition, jacobian, depth, ranks, strategy), some in at.items():
+                       p.ranks, p.precision, p.strategy), []).append(p)
+    for (run, _, _, case, element, _, precondition, jacobian, depth, ranks, precision, strategy), some in at.items():
         solve, graph, prepare = (one(some, operation=o)
                                  for o in ("solve", "solve_graph", "precondition_setup"))
         if not solve:
@@ -308,7 +308,7 @@ def solves_table(model: Model) -> Table | None:
             Cell(ELEMENT[element]),
             Cell(problem_words(case)),
             Cell(PRECONDITION[precondition] + jacobian_words(jacobian, depth)),
-            Cell(STRATEGY[strategy]),
+            Cell(STRATEGY[strategy] + (", products in floats" if precision == "mixed" else "")),
             size(solve.n_dof),
             Cell(str(ranks), ranks),
             milli(solve.set_up),
@@ -323,8 +323,9 @@ def solves_table(model: Model) -> Table | None:
         return None
     return Table(
         "all-solves", "Whole solves",
-        "Whole solves, times in ms: set-up of mesh and strategy, set-up of the preconditioner, solve (interval), "
-        "solve with CUDA graphs; Newton and Krylov iterations. Ranks: GPUs, processes or threads.", [
+        "Whole solves, times in ms: set-up of mesh and strategy (with the search for an order where the strategy leaves "
+        "it open), set-up of the preconditioner, solve (interval), solve with CUDA graphs; Newton and Krylov iterations. "
+        "Ranks: GPUs, processes or threads.", [
             "card", "element", "problem", "preconditioner", "strategy", "DoF", "ranks", "set-up", "its set-up", "solve",
             "with graphs", "Newton", "Krylov", "commit"
         ], rows, words=5)

@@ -63,7 +63,7 @@ class Reliability(unittest.TestCase):
         self.assertIn(row, compare.read_calibrations())
         self.assertGreater(c.false_alarms, 0.4)  # runs differ by more than processes of one
         lines = list(compare.describe(*runs, compare.compare(*runs, compare.MARGIN)))
-        for r in compare.read_calibrations():
+        for r in [r for r in compare.read_calibrations() if r["machine"] == row["machine"]]:
             self.assertTrue([line for line in lines if line.startswith("reliability on") and compare._shares(r) in line])
 
     def test_runs_that_differ_cover_less(self):

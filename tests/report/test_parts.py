@@ -25,8 +25,13 @@ class Take(unittest.TestCase):
         for points, said in (([self.point(1.2)], "`patch`"), ([self.point(1.2), self.point(1.7, half)], "`patch`"),
                              ([self.point(1.7, half)], f"`patch`, if `{half}` is not faster"),
                              ([self.point(0.8, half)], "the matrix"), ([self.point(1.05)], "either"),
-                             ([self.point(1.2), self.point(0.8, half)], "either")):
+                             ([self.point(1.2), self.point(0.8, half)], "either"),
+                             ([self.point(0.8), self.point(1.7, half)], "the matrix")):
             self.assertEqual(choice.take(points), said)
+
+    def test_a_solve_can_take_the_matrix_back(self):
+        for ratio, said in ((0.8, "the matrix"), (1.3, "either")):
+            self.assertEqual(choice.take([self.point(0.8)], self.point(ratio).ratio), said)
 
     def test_a_ratio_over_one_matrix_is_an_upper_end(self):
         self.assertEqual(choice.cell(self.point(1.5, "assembled_symmetric")), "≤ 1.50 (1.36–1.65)¹, 6.44 M")
@@ -124,8 +129,8 @@ class Rows(unittest.TestCase):
     def test_set_ups_are_told_with_numbers(self):
         self.use(c1=self.with_set_ups())
         text = " ".join(parts.set_ups("", "../"))
-        self.assertIn("Of 1 whole solves on GPUs that compare strategies (311 K DoF), set-ups counted, which each run timed "
-                      "once, `element_atomic` takes least in 1 and `patch` in 0.", text)
+        self.assertIn("Of 1 whole solves on GPUs (311 K DoF), set-ups counted, of 1 that compare fewer than 10 strategies "
+                      "`element_atomic` takes least in 1 and `patch` in 0. A process times a set-up once", text)
         n = small.SIZES[-1][1]
         hex8, tet4 = (math.ceil(0.5 / (slower * n * 1e-10)) for slower in (1.0, 0.5))
         self.assertIn(f"Hex8 against `element_atomic` {hex8} (H200, 6.44 M DoF); Tet4 against `element_team` {tet4} (H200, "
@@ -140,7 +145,7 @@ class Rows(unittest.TestCase):
 
     def test_solves_of_the_choice_say_their_size(self):
         self.use(c1=self.with_set_ups())
-        solve, with_set_ups, least = choice.solved("m", "cuda", "hex8")
+        solve, with_set_ups, least, _ = choice.solved("m", "cuda", "hex8")
         self.assertTrue(solve.endswith(", 311 K") and with_set_ups.endswith(", 311 K"), (solve, with_set_ups))
         self.assertEqual(least, "`element_atomic`")
 
