@@ -72,7 +72,8 @@ def page(decided: All) -> str:
     lines += wrap(
         "*The assembled matrix* is the faster one of `assembled_bsr` and `assembled_symmetric`, which stores half of the "
         "blocks. Where only one of both was measured, a point fails if patch loses to that one. It never holds, because "
-        "the other one may be faster; no guess of its speed takes part. A sentence tells the ratios of these points apart, "
+        "the other one may be faster; no guess of its speed takes part. Nor does a claim of the fastest strategy hold where "
+        "`assembled_symmetric` was not measured. A sentence tells the ratios of these points apart, "
         "and a verdict how many there are.") + [""]
     if any(v.is_old for _, verdicts in decided for v in verdicts):
         lines += wrap(sources.FOOT) + [""]
