@@ -56,6 +56,11 @@ class Claim:
         return list(map(str, self.over["variant"])) if self.has_rivals else []  # type: ignore[index,arg-type]
 
     @property
+    def needs_some(self) -> bool:
+        """Of the strategies that it is held beside some must not be missing, and others may."""
+        return bool(self.strongest) and set(self.strongest) < set(self.rival_names)
+
+    @property
     def judges_expectation(self) -> bool:
         """Its bounds are what was expected, not what its sentence says."""
         return bool(self.expected) and not self.means

@@ -21,6 +21,11 @@ from report.verdicts import FAILS, HOLDS, MISSING, UNSURE, Decided, Verdict, dec
 from report.words import ELEMENT, MESHES, several
 
 
+def dated(said: str, v: Verdict) -> str:
+    """What is said of a verdict, and whether its rows are of older sources."""
+    return said + (sources.WORDS if v.is_old else "")
+
+
 def sentence(claim: Claim, verdicts: Sequence[Verdict]) -> str:
     """With the least and the largest ratio of all points, and the hosts that GPUs are compared with. Points of a claim over
     the strongest of several that lack one of these are told apart."""
@@ -36,15 +41,14 @@ def sentence(claim: Claim, verdicts: Sequence[Verdict]) -> str:
         return told
     parts = [p for p in points if p.lacks]
     beside, lacks = {p.beside for p in parts}, {s for p in parts for s in p.lacks}
-    among_others = set(claim.strongest) < set(claim.rival_names)
+    verb = "was" if len(lacks) == 1 else "were"
     if not whole:
-        return f"{told} Measured {f'without {named(lacks)}' if among_others else f'over {named(beside)} alone'}."
+        return f"{told} Measured {f'without {named(lacks)}' if claim.needs_some else f'over {named(beside)} alone'}."
     span = " to ".join(dict.fromkeys(ends(claim, parts)))
-    if among_others:
-        return f"{told} Where {named(lacks)} was not measured: {span}."
+    if claim.needs_some:
+        return f"{told} Where {named(lacks)} {verb} not measured: {span}."
     if beside & lacks:
         return f"{told} Over some of {named(beside | lacks)} alone, where others were not measured: {span}."
-    verb = "was" if len(lacks) == 1 else "were"
     return f"{told} Over {named(beside)} alone, where {named(lacks)} {verb} not measured: {span}."
 
 
@@ -61,7 +65,7 @@ def alone(v: Verdict) -> str:
     """How many points are undecided, because not all that the claim is over was measured there: 7 over `a` alone, or
     without `b`."""
     lacking = [p for p in v.points if p.lacks and p.verdict == UNSURE]
-    if lacking and set(v.claim.strongest) < set(v.claim.rival_names):
+    if lacking and v.claim.needs_some:
         return f"{len(lacking)} without {named({s for p in lacking for s in p.lacks})}"
     return f"{len(lacking)} over {named({p.beside for p in lacking})} alone" if lacking else ""
 
@@ -187,7 +191,7 @@ def run(a: argparse.Namespace) -> int:
         return 0
     for claim, verdicts in decided:
         print(f"{claim.name}: {sentence(claim, verdicts)}")
-        told = [f"  {describe(v)}{sources.WORDS if v.is_old else ''}" for v in verdicts]
+        told = [f"  {dated(describe(v), v)}" for v in verdicts]
         print("\n".join(told) or f"  {MISSING}" + f"; it needs {claim.needs}" * bool(claim.needs))
     return 0
 

@@ -100,7 +100,7 @@ def _entry(claim: Claim, verdicts: Sequence[Verdict]) -> list[str]:
 
 def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str, brief: bool = False) -> list[str]:
     """The sentence, on how many points of which machines it was decided, and unless it is brief what it was tested on."""
-    told = [f"{words.machine(v.machine)}: {claims.counts(v)}{sources.WORDS if v.is_old else ''}" for v in verdicts]
+    told = [f"{words.machine(v.machine)}: {claims.dated(claims.counts(v), v)}" for v in verdicts]
     said = "; ".join(told + [f"tested with {claims.scope(verdicts)}"] * (any(v.points for v in verdicts) and not brief))
     page = PAGE if not up else PAGE.name  # all documents but the README stand beside it
     link = f"[rows]({page}#{claim.name})"

@@ -22,7 +22,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from report import claims, model, rows, sources
+from report import claims, model, rows
 from report.claim import Claim, chosen, gpus_of, hardware, matches
 from report.model import ONE_PROCESS
 from report.quantities import QUANTITIES
@@ -131,7 +131,7 @@ def disturbed(measured: Sequence[rows.Row]) -> list[str]:
 
 def known(verdicts: Sequence[Verdict]) -> list[str]:
     """What committed rows say of it."""
-    return [claims.describe(v) + (sources.WORDS if v.is_old else "") for v in verdicts]
+    return [claims.dated(claims.describe(v), v) for v in verdicts]
 
 
 def agree(own: Decided, other: Decided) -> bool:

@@ -164,6 +164,17 @@ class Deciding(unittest.TestCase):
         self.assertEqual(claims.sentence(claim, [self.decided(run, claim=claim)]), "B is 1.50 times as fast. Over some of `a` "
                          "and `c` alone, where others were not measured: 2.00 to 4.00.")
 
+    def test_some_must_not_be_missing(self):
+        """A claim over several strategies, of which one is named: where it was not measured nothing holds."""
+        claim = self.claim(CLAIM.replace('over = {variant = "a"}', 'over = {variant = ["a", "c"]}\nstrongest = ["c"]'))
+        v = self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5)), claim=claim)
+        self.assertEqual((v.verdict, v.points[0].lacks), ("cannot tell", ("c",)))
+        self.assertEqual(claims.sentence(claim, [v]), "B is 2.00 times as fast. Measured without `c`.")
+        self.assertEqual(claims.counts(v), "cannot tell, 1 without `c`")
+        self.assertEqual(self.decided(self.run_of("other", ("c", 1.0), ("b", 0.5)), claim=claim).verdict, "holds")
+        with self.assertRaisesRegex(rows.Fault, "strongest: it may be true .* or name some of them"):
+            self.claim(CLAIM.replace('over = {variant = "a"}', 'over = {variant = ["a", "c"]}\nstrongest = ["d"]'))
+
     def test_three_processes_have_an_interval(self):
         close = (("a", 1.0), ("a", 1.002), ("a", 1.001), ("b", 0.97), ("b", 0.972), ("b", 0.971))
         v = self.decided(self.run_of("r", *close))

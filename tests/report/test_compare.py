@@ -66,6 +66,14 @@ class Reliability(unittest.TestCase):
         for r in [r for r in compare.read_calibrations() if r["machine"] == row["machine"]]:
             self.assertTrue([line for line in lines if line.startswith("reliability on") and compare._shares(r) in line])
 
+    def test_two_runs_of_h200(self):
+        """Of Hex27, whose kernels and order both runs share."""
+        runs = [{key: side for key, side in compare.load(path / "kernels.csv").items() if "hex27" in key}
+                for path in map(pathlib.Path, ("results/nvidia-h200/2026-11-28-7aef12efa0d2",
+                                               "results/nvidia-h200/2026-11-29-f574ffaee6b5"))]
+        row = compare.calibration_row("nvidia-h200", "7aef12efa0d2 f574ffaee6b5", compare.calibrate(*runs))
+        self.assertIn(row, compare.read_calibrations())
+
     def test_runs_that_differ_cover_less(self):
         random = numpy.random.default_rng(3)
         same = compare.calibrate(simulated(random, 30, 6))

@@ -270,6 +270,19 @@ class Rendered(unittest.TestCase):
     def test_solves(self):
         self.assertEqual(self.rows("all-solves")[1][7:13], ["20.0", "10.0", "50.0 (47.5–52.5)", "", "10", "100"])
 
+    def test_solves_in_floats_stand_apart(self):
+        """Of one run, one after the other, with their own times and words."""
+        plain = [r | {"precision": "double"} for r in small.plenty() if "krylov" in r]
+        floats = [r | {"precision": "mixed", "median_s": 0.4 * r["median_s"], "ci95_low_s": 0.4 * r["ci95_low_s"],
+                       "ci95_high_s": 0.4 * r["ci95_high_s"]} for r in plain]
+        added = [] if "precision" in small.SOLVES else ["precision"]
+        with mock.patch.object(small, "SOLVES", small.SOLVES + added):
+            built = model.build(small.results(self.path / "floats", c1=floats + plain))
+        table = tables.solves_table(built)
+        solve = table.columns.index("solve")
+        self.assertEqual([(line[4].text, line[solve].text) for line in table.rows if line[4].text.startswith("patch")],
+                         [("patch, products in floats", "20.0 (19.0–21.0)"), ("patch", "50.0 (47.5–52.5)")])
+
     def test_jacobians(self):
         """Beside Newton's method in one run; the strategy is the one that takes least by it, whoever wins elsewhere."""
         self.assertIsNone(jacobians_table(self.model))
