@@ -67,3 +67,9 @@ fe_status fe_sort_words(uint64_t *word, int n, int threads)
     free(other), free(count);
     return status;
 }
+
+int fe_compare_ints(const void *p, const void *q)
+{
+    const int a = *(const int *)p, b = *(const int *)q;
+    return (a > b) - (a < b);
+}

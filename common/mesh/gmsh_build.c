@@ -1,4 +1,5 @@
 /* From the tags of an MSH file to a mesh: indices, merged repeats, groups, and no node without an element. */
+#include "common/base/sort.h"
 #include "common/mesh/gmsh.h"
 #include "common/mesh/lookup.h"
 
@@ -345,18 +346,12 @@ static void visit_members(builder *b, int store)
     }
 }
 
-static int compare_ints(const void *p, const void *q)
-{
-    const int a = *(const int *)p, b = *(const int *)q;
-    return (a > b) - (a < b);
-}
-
 /* Keeps each member of a group once: facets in the file's order, elements ascending. */
 static fe_status unique_members(fe_group *g, int width)
 {
     int kept = 0;
     if (g->dim == 3) {
-        if (g->n_facet > 0) qsort(g->facet, (size_t)g->n_facet, sizeof *g->facet, compare_ints);
+        if (g->n_facet > 0) qsort(g->facet, (size_t)g->n_facet, sizeof *g->facet, fe_compare_ints);
         for (int f = 0; f < g->n_facet; ++f)
             if (kept == 0 || g->facet[kept - 1] != g->facet[f]) g->facet[kept++] = g->facet[f];
         g->n_facet = kept;

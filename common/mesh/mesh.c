@@ -107,7 +107,7 @@ fe_status fe_mesh_node_elements(const fe_mesh *mesh, int **first, int **elem)
         return fe_fail(FE_BAD_INPUT, "%s: %d elements of %d corners are more than an index of 32 bits holds",
                        mesh->path ? mesh->path : "mesh", mesh->n_elem, nc);
     FE_ALLOCATE(*first, (size_t)mesh->n_node + 1, "elements at nodes");
-    const fe_status status = fe_allocate(n_entry, sizeof **elem, "elements at nodes", (void **)elem);
+    const fe_status status = fe_reserve(n_entry, sizeof **elem, "elements at nodes", (void **)elem);
     if (status != FE_OK) {
         free(*first);
         *first = NULL;

@@ -1,4 +1,5 @@
 /* Compact pieces of elements, by bisection, and nodes in the order of pieces. */
+#include "common/base/lower.h"
 #include "common/base/sort.h"
 #include "common/mesh/bisect.h"
 #include "common/mesh/mesh.h"
@@ -44,14 +45,6 @@ fe_status fe_mesh_sort_pieces(const fe_mesh *mesh, int n, int *elem)
     return status;
 }
 
-/* Makes *lowest the lower one of itself and a number, while other threads do the same. */
-static void lower(int *lowest, int number)
-{
-    int before = __atomic_load_n(lowest, __ATOMIC_RELAXED);
-    while (number < before &&
-           !__atomic_compare_exchange_n(lowest, &before, number, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
-}
-
 /* The first piece of elements elem [n] that has a node, INT_MAX for nodes without such elements. */
 static void find_first_pieces(const fe_mesh *mesh, int n, const int *elem, int threads, int *piece)
 {
@@ -60,7 +53,7 @@ static void find_first_pieces(const fe_mesh *mesh, int n, const int *elem, int t
     for (int i = 0; i < mesh->n_node; ++i) piece[i] = INT_MAX;
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int k = 0; k < n; ++k)
-        for (int a = 0; a < nc; ++a) lower(&piece[mesh->conn[(size_t)elem[k] * nc + a]], k / most);
+        for (int a = 0; a < nc; ++a) fe_lower(&piece[mesh->conn[(size_t)elem[k] * nc + a]], k / most);
 }
 
 fe_status fe_mesh_sort_nodes(const fe_mesh *mesh, int n_elem, const int *elem, int n_node, int *node)

@@ -55,12 +55,6 @@ static fe_status renumber_nodes(fe_mesh *mesh, const int *node_order)
     return FE_OK;
 }
 
-static int compare_ints(const void *p, const void *q)
-{
-    const int a = *(const int *)p, b = *(const int *)q;
-    return (a > b) - (a < b);
-}
-
 static fe_status renumber_elements(fe_mesh *mesh, const int *elem_order)
 {
     int *number = NULL;
@@ -73,7 +67,7 @@ static fe_status renumber_elements(fe_mesh *mesh, const int *elem_order)
         fe_group *group = &mesh->group[g];
         if (group->dim != 3) continue;
         for (int f = 0; f < group->n_facet; ++f) group->facet[f] = number[group->facet[f]];
-        if (group->n_facet > 0) qsort(group->facet, (size_t)group->n_facet, sizeof(int), compare_ints);
+        if (group->n_facet > 0) qsort(group->facet, (size_t)group->n_facet, sizeof(int), fe_compare_ints);
     }
     free(number);
     return FE_OK;

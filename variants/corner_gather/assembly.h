@@ -20,7 +20,7 @@ typedef struct corner_gather {
         *value; /* [6][n_slot] forces x y z, or diagonal blocks xx yy zz xy yz xz; 0 where no corner is */
     size_t n_slot;
     int run;
-    /* place of each corner, also of ghosts. run 1: [n_corner][ld]. Otherwise [n_block][CORNER_GATHER_BLOCK],
+    /* place of each corner, also of ghosts. run 1: [n_corner][ld]. Otherwise [n_block][block_corners],
      * for each block in ascending order, and */
     const int *place;
     const uint16_t *source; /* which of the block's corners it is: thread + 128 × corner of the thread */
@@ -59,6 +59,10 @@ FE_BOTH int corner_gather_device_team(int kind)
 FE_BOTH int corner_gather_block_elements(int kind)
 {
     return CORNER_GATHER_THREADS / corner_gather_device_team(kind);
+}
+FE_BOTH int corner_gather_block_corners(int kind)
+{
+    return corner_gather_block_elements(kind) * fe_corners(kind);
 }
 FE_BOTH int corner_gather_team(int kind) { return FE_ON_DEVICE ? corner_gather_device_team(kind) : 1; }
 /* Elements of a warp or vector. */

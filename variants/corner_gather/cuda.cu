@@ -62,10 +62,10 @@ FE_BODY void store_sorted(int kind, const corner_gather *w, int first, int last,
 {
     const int most = corner_gather_block_elements(kind), left = last - first - most * (int)blockIdx.x;
     const int n = (left < most ? left : most) * fe_corners(kind);
-    const size_t start = (size_t)CORNER_GATHER_BLOCK * ((first + most - 1) / most + blockIdx.x);
+    const size_t start = (size_t)corner_gather_block_corners(kind) * ((first + most - 1) / most + blockIdx.x);
     __syncthreads();
-    FE_UNROLL_FOR (int r = 0; r < CORNER_GATHER_BLOCK / BLOCK_SIZE; r++) {
-        const int i = BLOCK_SIZE * r + threadIdx.x;
+    FE_UNROLL_FOR (int r = 0; r < corner_gather_block_corners(kind); r += BLOCK_SIZE) {
+        const int i = r + threadIdx.x;
         if (i < n) {
             const int at = w->place[start + i], from = w->source[start + i];
             FE_UNROLL_FOR (int c = 0; c < width; c++)

@@ -12,10 +12,11 @@ typedef struct slots {
     int *first;       /* [n_owned + 1] the view's rows of: */
     int *corner;      /* codes of element and corner */
     int *place;       /* [n_corner][ld] */
-    int *sorted;      /* [n_block][CORNER_GATHER_BLOCK] places in the order in which blocks store, */
+    int *sorted;      /* [n_block][block_corners] places in the order in which blocks store, */
     uint16_t *source; /* and the corners that belong there */
     int *valence;     /* [n_local] corners of a node */
     int *slice;       /* [n_slice + 1] */
+    size_t n_sorted;
     int run, n_slice, n_block, threads;
 } slots;
 
@@ -82,7 +83,7 @@ static int source_of(int kind, int i, int a)
 static void sort_block(const fe_view *m, int kind, int first, int last, const slots *s, size_t block)
 {
     const int n_corner = fe_corners(kind);
-    const size_t start = CORNER_GATHER_BLOCK * block;
+    const size_t start = corner_gather_block_corners(kind) * block;
     uint64_t word[CORNER_GATHER_BLOCK];
     int n = 0;
     for (int e = first; e < last; e++)
@@ -101,8 +102,9 @@ static fe_status sort_blocks(const fe_view *m, int kind, slots *s)
 {
     const int most = corner_gather_block_elements(kind), interior = blocks_of(m->n_elem_interior, most);
     s->n_block = interior + blocks_of(m->n_elem - m->n_elem_interior, most);
-    FE_ALLOCATE(s->sorted, (size_t)CORNER_GATHER_BLOCK * s->n_block, "corner_gather: slots");
-    FE_ALLOCATE(s->source, (size_t)CORNER_GATHER_BLOCK * s->n_block, "corner_gather: slots");
+    s->n_sorted = (size_t)corner_gather_block_corners(kind) * s->n_block;
+    FE_ALLOCATE(s->sorted, s->n_sorted, "corner_gather: slots");
+    FE_ALLOCATE(s->source, s->n_sorted, "corner_gather: slots");
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int b = 0; b < s->n_block; b++) {
         const int first = b < interior ? b * most : m->n_elem_interior + (b - interior) * most,
@@ -114,12 +116,11 @@ static fe_status sort_blocks(const fe_view *m, int kind, slots *s)
 
 static fe_status upload_places(fe_device *d, const slots *s, size_t n_corners, corner_gather *w)
 {
-    const size_t n = (size_t)CORNER_GATHER_BLOCK * s->n_block;
     static const char what[] = "corner_gather: slots";
     if (s->run == 1)
         return fe_device_upload(d, n_corners, sizeof *s->place, s->place, what, (void **)&w->place);
-    FE_TRY(fe_device_upload(d, n, sizeof *s->sorted, s->sorted, what, (void **)&w->place));
-    return fe_device_upload(d, n, sizeof *s->source, s->source, what, (void **)&w->source);
+    FE_TRY(fe_device_upload(d, s->n_sorted, sizeof *s->sorted, s->sorted, what, (void **)&w->place));
+    return fe_device_upload(d, s->n_sorted, sizeof *s->source, s->source, what, (void **)&w->source);
 }
 
 static fe_status build_slots(fe_problem *p, int on_device, corner_gather *w, slots *s)

@@ -5,6 +5,7 @@
 #ifndef PATCH_ASSEMBLY_H
 #define PATCH_ASSEMBLY_H
 
+#include "common/mesh/bisect.h"
 #include "common/physics/element.h"
 #include "common/variant.h"
 
@@ -17,9 +18,9 @@ enum { PATCH_FAN = 3, PATCH_FAN_NODES = 6 };
 enum { PATCH_MOST_SLOTS = 128, PATCH_MOST_CORNERS = 2 * PATCH_MOST_SLOTS };
 FE_BOTH int patch_fanned(int kind) { return fe_corners(kind) == 4; }
 /* Elements of a patch: 128 Hex8, computed by one or two threads each, about 128 fans of Tet4, 16 Hex27, or 64
- * Tet10 that a thread each computes. */
-#define PATCH_ELEMENTS(kind)                                                                                 \
-    (FE_CORNERS(kind) == 8 ? 128 : FE_CORNERS(kind) == 4 ? 360 : FE_CORNERS(kind) == 27 ? 16 : 64)
+ * Tet10 that a thread each computes. In a mesh that is sorted in compact pieces, the patches are these
+ * pieces, so the data of a patch's elements lie together in memory. */
+#define PATCH_ELEMENTS(kind) FE_PIECE_ELEMENTS(kind)
 typedef struct patch_form {
     int elements, slots; /* upper limits of a patch */
     int together;        /* upper limit of elements of a slot */

@@ -8,12 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In a mesh that is sorted in compact pieces, the patches are these pieces, so the data of a patch's elements
- * lie together in memory. */
-_Static_assert(PATCH_ELEMENTS(FE_HEX8) == FE_PIECE_ELEMENTS(FE_HEX8), "patches of Hex8 are pieces of a mesh");
-_Static_assert(PATCH_ELEMENTS(FE_TET4) == FE_PIECE_ELEMENTS(FE_TET4), "patches of Tet4 are pieces of a mesh");
-_Static_assert(PATCH_ELEMENTS(FE_TET10) == FE_PIECE_ELEMENTS(FE_TET10), "patches of Tet10 are pieces");
-_Static_assert(PATCH_ELEMENTS(FE_HEX27) == FE_PIECE_ELEMENTS(FE_HEX27), "patches of Hex27 are pieces");
 _Static_assert(28 * PATCH_ELEMENTS(FE_HEX27) <= PATCH_MOST_CONN &&
                    12 * PATCH_ELEMENTS(FE_TET10) <= PATCH_MOST_CONN,
                "rows of conn");

@@ -13,21 +13,20 @@ FE_BODY void patch_tet10_forces(int op, const fe_view *m, const patch_plan *plan
     const int fetched = patch_fetches(FE_TET10, op);
     const fe_element e = fe_element_open(m, p->elem[slot], 0);
     fe_index node[12];
-    fe_real x[10][3], u[10][3], vertex_x[3][4], vertex_u[3][4], sum[3][4], force[10][3];
+    fe_real x[10][3], u[10][3], force[10][3];
+    fe_plane gx[3], gu[3], sum[3];
     patch_slot_nodes(FE_TET10, p->rest + plan->conn, slot, node);
-    FE_UNROLL_FOR (int b = 0; b < 10; b++) patch_read_node(plan, p, node[b], x[b], u[b]);
-    FE_UNROLL_FOR (int c = 0; c < 3; c++) {
-        fe_tet10_vertices(x, c, vertex_x[c]);
-        fe_tet10_vertices(u, c, vertex_u[c]);
-        FE_UNROLL_FOR (int v = 0; v < 4; v++) sum[c][v] = 0.0f;
-        FE_UNROLL_FOR (int b = 0; b < 10; b++) force[b][c] = 0.0f;
+    FE_UNROLL_FOR (int b = 0; b < 10; b++) {
+        patch_read_node(plan, p, node[b], x[b], u[b]);
+        FE_UNROLL_FOR (int c = 0; c < 3; c++) force[b][c] = 0.0f;
     }
+    fe_gradient_plane(FE_TET10, x, 0, gx);
+    fe_gradient_plane(FE_TET10, u, 0, gu);
+    fe_gradient_start(FE_TET10, sum);
     FE_UNROLL_FOR (int q = 0; q < 4; q++) {
         fe_real J[3][3], G[3][3], A[3][3], P[3][3], stress[6];
-        FE_UNROLL_FOR (int c = 0; c < 3; c++) {
-            fe_tet10_gradient(x, c, vertex_x[c], q, J[c]);
-            fe_tet10_gradient(u, c, vertex_u[c], q, G[c]);
-        }
+        fe_gradient_at(FE_TET10, x, gx, 0, q, J);
+        fe_gradient_at(FE_TET10, u, gu, 0, q, G);
         if (fetched) {
             __pipeline_wait_prior(4 - q); /* of later points, and of the next patches */
             patch_point_stress(FE_TET10, op, fe_weight(FE_TET10), m, p->elem[slot],
@@ -35,11 +34,11 @@ FE_BODY void patch_tet10_forces(int op, const fe_view *m, const patch_plan *plan
         } else {
             fe_point_stress(FE_TET10, op, fe_weight(FE_TET10), m, e, q, J, G, A, stress);
         }
-        fe_point_force_start(P);
+        fe_gradient_open(FE_TET10, sum, q, P);
         fe_point_force(stress, A, P);
-        FE_UNROLL_FOR (int c = 0; c < 3; c++) fe_tet10_scatter(P[c], c, q, sum[c], force);
+        fe_gradient_close(FE_TET10, P, 0, q, sum, force);
     }
-    FE_UNROLL_FOR (int c = 0; c < 3; c++) fe_tet10_end(sum[c], c, force);
+    fe_gradient_end(FE_TET10, sum, 0, force);
     FE_UNROLL_FOR (int b = 0; b < 10; b++) patch_keep_force(FE_TET10, p, slot, b, force[b]);
 }
 
