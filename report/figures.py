@@ -23,7 +23,7 @@ def all_figures(model: Model) -> list[Figure]:
                         (winners_map, model.cards), (irregular_over_box, model.cards), (whole_solves, solve_cards),
                         (breakdown, solve_cards), (roofline, model.cards), (break_even, model.cards)):
         found += [make(model, card) for card in cards]
-        if make in (whole_solves, breakdown):
+        if make in (throughput, whole_solves, breakdown):
             found += [make(model, card, quadratic=True) for card in cards]
     for machine in dict.fromkeys((p.run.machine, p.backend) for p in model.of("scaling.csv")):
         device = next(p for p in model.of("scaling.csv") if (p.run.machine, p.backend) == machine)

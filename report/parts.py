@@ -15,7 +15,7 @@ from report.rows import Fault
 from report.set_ups import Strategies, break_even, by_strategy, fastest_without, of_run
 from report.text import count, digits, table, wrap
 from report.wholes import solves_of, wholes
-from report.words import A_LAUNCH_EACH_COLOUR, ELEMENT, OPERATION
+from report.words import A_LAUNCH_EACH_COLOUR, ELEMENT, ELEMENTS, OPERATION
 
 RESULTS = ROOT / "results"
 
@@ -179,7 +179,7 @@ def strategy(names: list[str]) -> list[str]:
     pause is of the run whose commit stands beside it; the columns are there where a row is."""
     places: list[tuple[Card, str, Strategies]] = []
     for card in model().cards:
-        for element in ("hex8", "tet4"):
+        for element in ELEMENTS:
             places.append((card, element, by_strategy(fullest(model(), card, element))))
     sustained = [o for o in MEASURED if any(o in at.get(name, {}) and model().sustained(at[name][o])
                                             for _, _, at in places for name in names)]

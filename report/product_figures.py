@@ -15,18 +15,18 @@ from report.places import LEAST_DOF, Winner, find, one, ranked, winners
 from report.rows import LEAST_PROCESSES
 from report.selection import by_run, by_strategy
 from report.text import count, digits
-from report.words import (BLOCKS, CHOOSES, ELEMENT, ELEMENTS, MAIN, MATRIX, NOT_A_STRATEGY, OPERATION, PRODUCTS, STRATEGY,
-                          in_order)
+from report.words import (BLOCKS, CHOOSES, ELEMENT, ELEMENTS, ELEMENTS_OF, MAIN, MATRIX, NOT_A_STRATEGY, OPERATION, PRODUCTS,
+                          QUADRATIC, STRATEGY, in_order)
 
 FORMS = {"patch", "patch_ordered"}  # of one strategy
 APART = 1.6  # flop per byte of two columns whose words fit below them
 ALIKE = 1.2  # sizes in one column of a map differ at most by this factor
 
 
-def throughput(model: Model, card: Card) -> Figure | None:
+def throughput(model: Model, card: Card, quadratic: bool = False) -> Figure | None:
     return over_size(model, card, "throughput", "Throughput", lambda p: p.throughput.times(1e-9),
                      "10⁹ degrees of freedom/s", "Higher is better. Look which curve is the upper one at a size, and from which "
-                     "size on it is flat.")
+                     "size on it is flat.", quadratic=quadratic)
 
 
 def time_of_products(model: Model, card: Card) -> Figure | None:
@@ -44,13 +44,13 @@ def cold(model: Model, card: Card) -> Figure | None:
 
 
 def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Point], Time], label: str, said: str,
-              points: Iterable[Point] | None = None, samples: str = IN_TURNS) -> Figure | None:
-    """Of products and residuals, on boxes; at each size of the run that speaks, or of the next one that has a strategy
-    (selection.by_strategy)."""
+              points: Iterable[Point] | None = None, samples: str = IN_TURNS, quadratic: bool = False) -> Figure | None:
+    """Of products and residuals, on boxes of linear or of quadratic elements; at each size of the run that speaks, or of
+    the next one that has a strategy (selection.by_strategy)."""
     panels, runs, times, others = [], [], [], set()
     height = 3.5
     boxes = [p for p in (model.kernels if points is None else points) if p.card == card and p.plain and p.mesh.cube]
-    for element in ("hex8", "tet4"):
+    for element in (e for e in ELEMENTS if (e in QUADRATIC) == quadratic):
         for operation in PRODUCTS:
             at: dict[int, list[Point]] = {}
             for p in find(boxes, element=element, operation=operation):
@@ -77,7 +77,7 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
     if not panels:
         return None
     grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}." if others else ""
-    return figure(f"{name}-{card.key}", f"{title} over size, {card.words}",
+    return figure(f"{name}-{card.key}{'-quadratic' * quadratic}", f"{title} over size, {ELEMENTS_OF[quadratic]}{card.words}",
                   f"{title} of one call on boxes over their size, {card.words}, all points plastic, in {samples}. {said} "
                   f"Lines join sizes of one run.{grey} "
                   f"{kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height, left=1.0, right=beside(panels))

@@ -11,14 +11,10 @@ from report.panels import INK, PALETTE, Figure, Panel, figure, linear, names
 from report.places import one, ranked
 from report.text import count
 from report.wholes import PARTS, PHASES, solves_of
-from report.words import ELEMENT, PRECONDITION, STRATEGY, problem_words
+from report.words import ELEMENT, ELEMENTS_OF, PRECONDITION, QUADRATIC, STRATEGY, problem_words
 
 SOLVE_PARTS = (("set-up of mesh and strategy", PALETTE[4]), ("set-up of multigrid", PALETTE[2]), ("solve", PALETTE[0]))
 TILDE = "~, or hollow"
-
-
-QUADRATIC = ("tet10", "hex27")
-ELEMENTS_OF = ("", "quadratic elements, ")  # in titles
 
 
 def marked(strategies: Sequence[str], noisy: Collection[str]) -> list[str]:
@@ -27,7 +23,7 @@ def marked(strategies: Sequence[str], noisy: Collection[str]) -> list[str]:
 
 
 def places_of(model: Model, card: Card, quadratic: bool) -> list[tuple[tuple, list[Point]]]:
-    """Solves of a card with linear or with quadratic elements: together they would be taller than a page."""
+    """Solves of a card with linear or with quadratic elements."""
     return [(place, some) for place, some in solves_of(model).items()
             if place[0] == card and (place[2] in QUADRATIC) == quadratic]
 

@@ -36,6 +36,8 @@ STRATEGY = Words({
 ELEMENT = {"hex8": "Hex8", "tet4": "Tet4", "tet4_p4": "Tet4, four points", "hex8_naive": "Hex8, direct gradients",
            "tet10": "Tet10", "hex27": "Hex27"}
 ELEMENTS = ("hex8", "tet4", "hex27", "tet10")  # in the order of tables and figures that show all
+QUADRATIC = ("hex27", "tet10")  # these have figures of their own: with all elements one would be taller than a page
+ELEMENTS_OF = ("", "quadratic elements, ")  # in titles
 OPERATION = {
     "jacvec": "tangent product",
     "jacvec_elastic": "elastic product",

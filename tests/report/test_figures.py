@@ -10,7 +10,7 @@ import unittest
 
 from report import figures, gnuplot, model, panels, rows, scaling_figures, study_figures
 from report.product_figures import roofline
-from report.words import OPERATION
+from report.words import OPERATION, PRODUCTS
 from tests.report import small
 
 HAVE_GNUPLOT = shutil.which("gnuplot") is not None
@@ -54,6 +54,19 @@ class Content(Small):
         blue, shape = panels.style_of("patch")
         self.assertEqual([(x, round(y, 6)) for x, y, colour, s in panel.points if (colour, s) == (blue, shape)],
                          [(292008.0, 10.0), (985527.0, 10.0), (6440067.0, 10.0)])
+
+    def test_quadratic_elements_have_a_figure_of_their_own(self):
+        lines = [row | {"element": "tet10", "median_s": row["median_s"] / 2} if row["element"] == "tet4" else row
+                 for row in small.plenty() if "krylov" not in row]
+        with tempfile.TemporaryDirectory() as folder:
+            made = {f.name: f for f in figures.all_figures(model.build(small.results(pathlib.Path(folder), c1=lines)))}
+        self.assertEqual({p.title for p in made["throughput-h200"].panels} - {""},
+                         {"Hex8, tangent product", "Hex8, elastic product", "Hex8, residual"})
+        quadratic = made["throughput-h200-quadratic"]
+        self.assertEqual([p.title for p in quadratic.panels if p.title], [f"Tet10, {OPERATION[o]}" for o in PRODUCTS])
+        blue, _ = panels.style_of("patch")
+        self.assertEqual([round(y, 6) for _, y, colour, _ in quadratic.panels[0].points if colour == blue], 3 * [20.0])
+        self.assertNotIn("throughput-h200-quadratic", [f.name for f in self.figures])
 
     def test_what_is_noisy_is_hollow_and_said(self):
         lines = small.plenty()
