@@ -64,6 +64,52 @@ fe_status fe_device_upload(fe_device *d, size_t count, size_t size, const void *
     return d->ops->memory.upload(d, count * size, host, *memory);
 }
 
+enum { BATCH_BYTES = 1 << 22 };
+
+/* Pieces [first, end) are a batch: as many as it holds, or one that is larger. */
+static int end_of_batch(const fe_pieces *p, int first)
+{
+    int end = first + (first < p->n);
+    while (end < p->n && p->begin(p->of, end + 1) - p->begin(p->of, first) <= BATCH_BYTES) end++;
+    return end;
+}
+
+/* room: for two batches of up to `most` bytes. */
+static fe_status upload_batches(fe_device *d, const fe_pieces *p, size_t most, char *room, char *memory)
+{
+    fe_status status = FE_OK;
+    for (int before = 0, first = 0, turn = 0; before < p->n && status == FE_OK; turn = !turn) {
+        const int end = end_of_batch(p, first);
+        const size_t written = p->begin(p->of, before), start = p->begin(p->of, first);
+        char *to = room + most * turn;
+#pragma omp parallel num_threads(fe_device_host_threads(d))
+        {
+#pragma omp master
+            if (first > before)
+                status = d->ops->memory.upload(d, start - written, room + most * !turn, memory + written);
+#pragma omp for schedule(dynamic, 8)
+            for (int i = first; i < end; i++) p->write(p->of, i, to + (p->begin(p->of, i) - start));
+        }
+        before = first, first = end;
+    }
+    return status;
+}
+
+fe_status fe_device_upload_pieces(fe_device *d, const fe_pieces *pieces, const char *what, void **memory)
+{
+    size_t most = BATCH_BYTES;
+    char *room = NULL;
+    for (int i = 0; i < pieces->n; i++) {
+        const size_t bytes = pieces->begin(pieces->of, i + 1) - pieces->begin(pieces->of, i);
+        if (bytes > most) most = bytes;
+    }
+    FE_TRY(fe_device_reserve(d, pieces->begin(pieces->of, pieces->n), 1, what, memory));
+    FE_RESERVE(room, 2 * most, what);
+    const fe_status status = upload_batches(d, pieces, most, room, *memory);
+    free(room);
+    return status;
+}
+
 /* Kept blocks form a list through their headers. */
 typedef struct kept {
     void *next;

@@ -188,6 +188,18 @@ fe_status fe_device_reserve(fe_device *d, size_t count, size_t size, const char 
 /* The same, filled from host memory. Both pad by 64 bytes. */
 fe_status fe_device_upload(fe_device *d, size_t count, size_t size, const void *host, const char *what,
                            void **memory);
+/* An array that the host writes in n pieces: piece i are the bytes [begin(of, i), begin(of, i + 1)), and
+ * write(of, i, to) fills `to` with them. Any thread calls it, and `to` holds anything before. */
+typedef struct fe_pieces {
+    int n;
+    const void *of;
+    size_t (*begin)(const void *of, int i);
+    void (*write)(const void *of, int i, char *to);
+} fe_pieces;
+/* Resident memory filled with them, padded by 64 bytes. Pieces are written in batches that stay in the caches,
+ * and one batch is uploaded while the next is written: as a whole they would take new pages of host memory,
+ * which cost more than the work. */
+fe_status fe_device_upload_pieces(fe_device *d, const fe_pieces *pieces, const char *what, void **memory);
 /* One or more arrays that live and die together, not zeroed, each padded by 64 bytes. On a GPU they are one
  * piece of memory, since CUDA takes its time for every piece, milliseconds where other GPUs reach it; on the
  * host each is its own, whose pages lie near the threads that use them. Release each of them. */

@@ -141,7 +141,7 @@ fe_status fe_mesh_arrange(const fe_mesh *mesh, fe_order order, uint64_t seed, fe
 /* An order that suits a strategy. Rows: the mesh's own, unless morton or rcm has the nodes of neighbouring
  * elements closer together in memory (fe_order_cost), or about as close, and the elements of neighbouring
  * rows much closer. Pieces (FE_PIECES): bisection of the better of the mesh's own order and morton. Where the
- * mesh's own reads no more than a large box's, no other order is tried. */
+ * mesh's own reads about as little as a large box's, no other order is tried. */
 fe_status fe_mesh_arrange_for(const fe_mesh *mesh, int pieces, fe_arrangement *a);
 /* What warps of 32 neighbouring elements read to gather nodes of 24 bytes: sectors of 32 bytes that each
  * corner touches, and 11 times the lines of 128 bytes that all corners together touch; of an element, in the

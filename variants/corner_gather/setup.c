@@ -103,8 +103,8 @@ static fe_status sort_blocks(const fe_view *m, int kind, slots *s)
     const int most = corner_gather_block_elements(kind), interior = blocks_of(m->n_elem_interior, most);
     s->n_block = interior + blocks_of(m->n_elem - m->n_elem_interior, most);
     s->n_sorted = (size_t)corner_gather_block_corners(kind) * s->n_block;
-    FE_ALLOCATE(s->sorted, s->n_sorted, "corner_gather: slots");
-    FE_ALLOCATE(s->source, s->n_sorted, "corner_gather: slots");
+    FE_RESERVE(s->sorted, s->n_sorted, "corner_gather: slots");
+    FE_RESERVE(s->source, s->n_sorted, "corner_gather: slots");
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int b = 0; b < s->n_block; b++) {
         const int first = b < interior ? b * most : m->n_elem_interior + (b - interior) * most,

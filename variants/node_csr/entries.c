@@ -13,15 +13,16 @@ typedef struct draft {
     double *x;                  /* [n_local][3] */
     double *component;
     float *rounded; /* of component, in single precision */
+    const fe_view *m;
+    int threads;
 } draft;
 
 /* A list for teams of this many threads. */
 typedef struct list_draft {
+    const draft *of;
     int team;
     int *row;   /* [rows of the interior] */
-    int *slice; /* [n_slice + 1] */
-    node_csr_entry *entry;
-    size_t n_entry;
+    int *slice; /* [n_slice + 1] first entry of each */
     int n_slice;
 } list_draft;
 
@@ -43,7 +44,7 @@ static void sort_window(const draft *k, int team, int first, int last, int *row)
 /* Sorted within windows, so that neighbours stay close in memory (SELL-C-sigma: Kreutzer et al. 2014). */
 static void sort_rows(const draft *k, int n_row, list_draft *l)
 {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int first = 0; first < n_row; first += WINDOW)
         sort_window(k, l->team, first, first + WINDOW < n_row ? first + WINDOW : n_row, l->row);
 }
@@ -54,32 +55,41 @@ static fe_status size_slices(const draft *k, int n_row, list_draft *l)
     const int rows = WARP / l->team;
     l->n_slice = (n_row + rows - 1) / rows;
     FE_ALLOCATE(l->slice, l->n_slice + 1, "node_csr: lists");
+    size_t n_entry = 0;
     for (int s = 0; s < l->n_slice; s++) {
         int rounds = 0;
         for (int i = rows * s; i < rows * (s + 1) && i < n_row; i++) {
             const int own = rounds_of(k, l->team, l->row[i]);
             if (own > rounds) rounds = own;
         }
-        if (l->n_entry + (size_t)WARP * rounds > INT32_MAX)
+        if (n_entry + (size_t)WARP * rounds > INT32_MAX)
             return fe_fail(FE_BAD_INPUT, "node_csr: more than %d element corners on one rank; use more ranks",
                            INT32_MAX);
-        l->n_entry += (size_t)WARP * rounds;
-        l->slice[s + 1] = (int)l->n_entry;
+        n_entry += (size_t)WARP * rounds;
+        l->slice[s + 1] = (int)n_entry;
     }
     return FE_OK;
 }
 
-static void fill_slices(const draft *k, const fe_view *m, int n_row, list_draft *l)
+static size_t begin_of_slice(const void *list, int slice)
 {
-    const int rows = WARP / l->team;
-#pragma omp parallel for schedule(static)
-    for (int at = 0; at < n_row; at++) {
-        const int row = l->row[at], start = l->slice[at / rows] + at % rows * l->team;
+    return (size_t)((const list_draft *)list)->slice[slice] * sizeof(node_csr_entry);
+}
+
+/* Behind the last element of a row entries are not read. */
+static void write_slice(const void *list, int slice, char *to)
+{
+    const list_draft *l = (const list_draft *)list;
+    const draft *k = l->of;
+    const int rows = WARP / l->team, n_row = k->m->n_node_interior;
+    for (int at = rows * slice; at < rows * (slice + 1) && at < n_row; at++) {
+        const int row = l->row[at];
+        node_csr_entry *own = (node_csr_entry *)to + at % rows * l->team;
         for (int i = 0; i < length_of(k, row); i++) {
             const int corner = k->corner[k->first[row] + i], e = corner >> 3, a = corner & 7;
-            node_csr_entry *to = &l->entry[start + WARP * (i / l->team) + i % l->team];
-            to->corner = corner;
-            for (int b = 1; b < 4; b++) to->node[b - 1] = k->conn[(size_t)(b ^ a) * m->ld + e];
+            node_csr_entry *entry = &own[WARP * (i / l->team) + i % l->team];
+            entry->corner = corner;
+            for (int b = 1; b < 4; b++) entry->node[b - 1] = k->conn[(size_t)(b ^ a) * k->m->ld + e];
         }
     }
 }
@@ -92,23 +102,21 @@ static fe_status build_list(const draft *k, fe_problem *p, list_draft *l, node_c
     for (int i = 0; i < n_row; i++) l->row[i] = i;
     if (l->team > 1) sort_rows(k, n_row, l);
     FE_TRY(size_slices(k, n_row, l));
-    FE_ALLOCATE(l->entry, l->n_entry, "node_csr: lists");
-    fill_slices(k, &p->view, n_row, l);
     if (l->team > 1)
         FE_TRY(
             fe_device_upload(d, (size_t)n_row, sizeof *l->row, l->row, "node_csr: lists", (void **)&w->row));
     FE_TRY(fe_device_upload(d, (size_t)l->n_slice + 1, sizeof *l->slice, l->slice, "node_csr: lists",
                             (void **)&w->slice));
-    FE_TRY(
-        fe_device_upload(d, l->n_entry, sizeof *l->entry, l->entry, "node_csr: lists", (void **)&w->entry));
+    const fe_pieces slices = {l->n_slice, l, begin_of_slice, write_slice};
+    FE_TRY(fe_device_upload_pieces(d, &slices, "node_csr: lists", (void **)&w->entry));
     return d->ops->wait(d);
 }
 
 static fe_status open_list(const draft *k, fe_problem *p, int team, node_csr_list *w)
 {
-    list_draft l = {.team = team};
+    list_draft l = {.of = k, .team = team};
     const fe_status status = build_list(k, p, &l, w);
-    free(l.row), free(l.slice), free(l.entry);
+    free(l.row), free(l.slice);
     return status;
 }
 
@@ -143,7 +151,7 @@ static fe_status build(draft *k, fe_problem *p, int precision, node_csr_lists *w
     FE_TRY(open_list(k, p, NODE_CSR_TEAM, &w->team));
     w->n = (n + 15) / 16 * 16;
     FE_ALLOCATE(k->component, 3 * w->n, "node_csr: coordinates");
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) num_threads(k->threads)
     for (size_t i = 0; i < n; i++)
         for (int c = 0; c < 3; c++) k->component[c * w->n + i] = k->x[3 * i + c];
     FE_TRY(upload_coordinates(k, d, precision, w));
@@ -154,7 +162,7 @@ static fe_status build(draft *k, fe_problem *p, int precision, node_csr_lists *w
 
 static fe_status open_lists(fe_problem *p, int precision, void **work)
 {
-    draft k = {0};
+    draft k = {.m = &p->view, .threads = fe_device_host_threads(p->device)};
     FE_TRY(fe_device_keep(p->device, sizeof(node_csr_lists), "node_csr", work));
     const fe_status status = build(&k, p, precision, *work);
     free(k.first), free(k.corner), free(k.conn), free(k.x), free(k.component), free(k.rounded);

@@ -190,38 +190,21 @@ static fe_status upload_border(const patch_draft *k, fe_device *d, border_lists 
                               (void **)&plan->partial_sums);
 }
 
-/* Records are written in batches that stay in the caches, and one is uploaded while the next is written: as a
- * whole they would take new pages of memory, which cost more than the work. */
-enum { BATCH_BYTES = 1 << 22 };
+static size_t begin_of_record(const void *draft, int i)
+{
+    return (size_t)((const patch_draft *)draft)->plan->stride * (size_t)i;
+}
+static void write_record_of(const void *draft, int i, char *to)
+{
+    const patch_draft *k = (const patch_draft *)draft;
+    write_record(k, k->patch[i], to);
+}
 static fe_status write_records(const patch_draft *k, fe_device *d)
 {
-    patch_plan *plan = k->plan;
-    const size_t stride = (size_t)plan->stride;
-    const int n = plan->n_patch, most = BATCH_BYTES / plan->stride + 1, n_batch = (n + most - 1) / most;
-    char *room[2] = {NULL}, *record;
-    fe_status status = FE_OK;
-    FE_TRY(fe_device_reserve(d, (size_t)n, stride, "patches", (void **)&record));
-    plan->record = record;
-    FE_RESERVE(room[0], 2 * (size_t)most * stride, "patches");
-    room[1] = room[0] + (size_t)most * stride;
-    for (int batch = 0; batch <= n_batch; batch++) { /* uploads the one before */
-        const int first = batch * most, end = first + most < n ? first + most : n, before = first - most;
-        const char *from = room[(batch + 1) % 2];
-        char *to = room[batch % 2];
-#pragma omp parallel num_threads(k->threads)
-        {
-#pragma omp master
-            if (batch > 0 && status == FE_OK)
-                status = d->ops->memory.upload(d, (size_t)((first < n ? first : n) - before) * stride, from,
-                                               record + (size_t)before * stride);
-#pragma omp for schedule(dynamic, 8)
-            for (int i = first; i < end; i++) write_record(k, k->patch[i], to + (size_t)(i - first) * stride);
-        }
-    }
-    free(room[0]);
-    if (status != FE_OK) return status;
+    const fe_pieces records = {k->plan->n_patch, k, begin_of_record, write_record_of};
+    FE_TRY(fe_device_upload_pieces(d, &records, "patches", (void **)&k->plan->record));
     border_lists b = {0};
-    status = upload_border(k, d, &b);
+    const fe_status status = upload_border(k, d, &b);
     free(b.place), free(b.node), free(b.first), free(b.row), free(b.word);
     return status;
 }
