@@ -353,7 +353,7 @@ class Predictions(unittest.TestCase):
         for _ in range(2):
             known.add(costs.Record(look, 20.0, 1.0))
         large = costs.work_of(points.Kernels("cuda", "hex8", "6400000"), 15, 15, False)
-        self.assertAlmostEqual(known.predict(look) / 20, 1, delta=0.15)
+        self.assertAlmostEqual(known.predict(look) / 20, 1, delta=0.25)  # others here took 11 to 13 s
         self.assertGreater(known.predict(large), 40)  # an H100 took 3.3 times as long
         self.assertLess(known.predict(large), 20 * 6.4 * 3 * 1.1)
 
