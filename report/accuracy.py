@@ -14,12 +14,12 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from report import bracket
+from report import bracket, set_ups
 from report.cases import STUDIED
-from report.model import ONE_PROCESS, Card, Model, Point, Run
+from report.model import Card, Model, Point, Run
 from report.richardson import Reference, extrapolated
 from report.selection import speaking
-from report.text import seconds, table
+from report.text import count, seconds, table
 from report.wholes import Whole, is_usual, wholes
 from report.words import ELEMENT
 
@@ -36,9 +36,13 @@ class Solved:
     """A strategy's solve on one mesh."""
 
     steps: int  # between nodes, or refinements: the finer the more
-    error: float
+    excess: float  # of the work, relative
     total: float  # seconds, with set-ups
     whole: Whole
+
+    @property
+    def error(self) -> float:
+        return abs(self.excess)
 
     @property
     def noisy(self) -> bool:
@@ -85,7 +89,7 @@ def of_beam(points: Iterable[Point]) -> Reference | None:
     if None in ends:
         return None
     value = sum(ends) / len(ends)
-    return Reference(value, max(abs(end / value - 1) for end in ends))
+    return Reference(value, abs(ends[0] - ends[1]) / abs(value))
 
 
 def references_of(problem: Problem, points: Iterable[Point]) -> dict[str, Reference]:
@@ -114,11 +118,12 @@ class Study:
     references: dict[str, Reference]  # by element
     solved: dict[str, dict[str, list[Solved]]]  # by element and strategy, the coarsest first
 
-    def best(self, element: str) -> str:
-        """The strategy that takes least on the finest mesh."""
-        of = self.solved[element]
-        finest = max(some[-1].steps for some in of.values())
-        return min((s for s in of if of[s][-1].steps == finest), key=lambda s: of[s][-1].total)
+    def least(self, element: str) -> list[Solved]:
+        """On each mesh the solve of the strategy that takes least, the coarsest first."""
+        at: dict[int, Solved] = {}
+        for s in (s for some in self.solved[element].values() for s in some):
+            at[s.steps] = min(at.get(s.steps, s), s, key=lambda each: each.total)
+        return [at[steps] for steps in sorted(at)]
 
 
 def studies(model: Model) -> list[Study]:
@@ -140,9 +145,8 @@ def solved_of(some: Sequence[Point], references: Mapping[str, Reference]) -> dic
         for case in sorted({p.case for p in some if p.element == element}, key=steps_of):
             here = [p for p in some if p.element == element and p.case == case]
             for strategy, whole in wholes(here).items():
-                error = reference.error(whole.solve.work)
                 solved.setdefault(element, {}).setdefault(strategy, []).append(
-                    Solved(steps_of(case), error, whole.total, whole))
+                    Solved(steps_of(case), reference.excess(whole.solve.work), whole.total, whole))
     return solved
 
 
@@ -151,7 +155,7 @@ class Reached:
     """An error by a strategy."""
 
     seconds: float
-    is_end: bool  # the coarsest mesh has a smaller one, so that it is an upper end
+    is_end: bool  # it is an upper end: a mesh has a smaller error, and before it nothing tells where that begins
     noisy: bool   # a solve that tells it is
     strategy: str = ""
     tied: bool = False  # another strategy is not told apart
@@ -161,8 +165,9 @@ class Reached:
 
 
 def time_to(some: Sequence[Solved], target: float, least: float) -> Reached | None:
-    """When the error stays below the target, between two meshes on straight lines of logarithms; None where no mesh has
-    such an error, or the reference cannot tell."""
+    """When the error stays below the target, between two meshes on straight lines of logarithms, unless it changes its sign
+    there or the reference cannot tell the smaller one; None where no mesh has such an error, or the reference cannot tell
+    it."""
     if target < least or not some:
         return None
     above = [i for i, s in enumerate(some) if s.error > target]
@@ -171,19 +176,21 @@ def time_to(some: Sequence[Solved], target: float, least: float) -> Reached | No
     if above[-1] + 1 == len(some):
         return None
     a, b = some[above[-1]], some[above[-1] + 1]
-    share = math.log(a.error / target) / math.log(a.error / max(b.error, least))
+    if a.excess * b.excess < 0 or b.error < least:
+        return Reached(b.total, True, b.noisy)
+    share = math.log(a.error / target) / math.log(a.error / b.error)
     return Reached(a.total * (b.total / a.total)**share, False, a.noisy or b.noisy)
 
 
 def first(study: Study, element: str, target: float) -> Reached | None:
-    """By the strategy that is there first. Set-ups are timed once, so that it is not told from others that take no longer
-    than a tenth more."""
+    """By the strategy that is there first. Set-ups are most of these times, so that it is told from others from the factor
+    on by which equal ones differ."""
     found = {s: t for s, some in study.solved.get(element, {}).items()
              if (t := time_to(some, target, study.references[element].least))}
     if not found:
         return None
     own = min(found, key=lambda s: found[s].seconds)
-    tied = any(t.seconds <= ONE_PROCESS * found[own].seconds for s, t in found.items() if s != own)
+    tied = any(t.seconds <= set_ups.APART * found[own].seconds for s, t in found.items() if s != own)
     return dataclasses.replace(found[own], strategy=own, tied=tied)
 
 
@@ -199,9 +206,10 @@ def percent(target: float) -> str:
 def lines(model: Model) -> list[str]:
     """A table: time to an error by element."""
     body = [[study.card.short, WORDS[study.problem], ELEMENT[element],
-             *(cell(study, element, target) for target in TARGETS), f"{study.references[element].least:.0e}"]
+             *(cell(study, element, target) for target in TARGETS), count(study.least(element)[0].whole.solve.n_dof),
+             f"{study.references[element].least:.0e}"]
             for study in studies(model) for element in in_elements(study)]
-    head = ["on", "problem", "element", *(f"to {percent(target)}" for target in TARGETS), "errors told from"]
+    head = ["on", "problem", "element", *(f"to {percent(target)}" for target in TARGETS), "coarsest mesh, DoF", "errors told from"]
     return table(head, body, 3) if body else []
 
 

@@ -8,8 +8,8 @@ from report import model as model_, parts, statistics, text, words
 from report.cases import kind_of_mesh, mesh_of
 from report.claim import Claim
 from report.verdicts import Decided, Verdict
-from report.text import count, digits, interval
-from report.wholes import solves_of, wholes
+from report.text import count, interval
+from report.wholes import least_in_all, over_in_all, solves_of, wholes
 from report.rows import LEAST_PROCESSES
 from report.words import BLOCKS, ELEMENT
 
@@ -42,11 +42,11 @@ def told(r: statistics.Estimate | model_.Time, alone: bool) -> str:
 
 
 def solved(machine: str, backend: str, element: str) -> tuple[str, str, str, model_.Time | None]:
-    """Of the largest plastic solve: the matrix's time over that of patch, without set-ups and with them and with
+    """Of the largest plastic solve on a box: the matrix's time over that of patch, without set-ups and with them and with
     assembly, of the matrix that takes least each time; the fastest with set-ups; and the first ratio as a number."""
     found = [(place, some) for place, some in solves_of(parts.model(), least=2).items()
              if place[0].machine == machine and place[0].backend == backend and place[2] == element
-             and place[1].endswith("-steps") and {"patch", "assembled_bsr"} <= {p.strategy for p in some}]
+             and place[1].endswith("-steps") and kind_of_mesh(place[1]) == "box" and {"patch", "assembled_bsr"} <= {p.strategy for p in some}]
     if not found:
         return "-", "-", "-", None
     place, some = max(found, key=lambda entry: entry[0][5])
@@ -55,8 +55,9 @@ def solved(machine: str, backend: str, element: str) -> tuple[str, str, str, mod
     matrix, in_all = min(matrices, key=lambda w: w.solve.time.value), min(matrices, key=lambda w: w.total)
     r = model_.counted(matrix.solve, own.solve)
     alone = any(name not in at for name in BLOCKS)
+    least, *level = least_in_all(at)
     return (f"{told(r, alone)}{'~' if r.noisy else ''}, {count(place[5])}",
-            f"{'≤ ' * alone}{digits(in_all.total / own.total)}, {count(place[5])}", f"`{min(at, key=lambda s: at[s].total)}`", r)
+            f"{'≤ ' * alone}{interval(*over_in_all(in_all, own))}, {count(place[5])}", f"`{least}`{'~' * bool(level)}", r)
 
 
 def take(points: Sequence[Decided], solve: model_.Time | None = None) -> str:
@@ -91,4 +92,4 @@ def table(known: Known) -> list[str]:
                 take([p for p in (box, sustained, other) if p], solve)
             ])
     return text.table(["element", "on", "product: box", "without a pause", "irregular mesh", "box, floats",
-                       "box, 21 numbers", "plastic solve", "with set-ups", "least with set-ups", "`patch_ordered` takes", "take"], lines, 2)
+                       "box, 21 numbers", "plastic solve: box", "with set-ups", "least with set-ups", "`patch_ordered` takes", "take"], lines, 2)

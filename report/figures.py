@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from report import accuracy
 from report.accuracy_figures import error_over_time
 from report.comparison_figures import energy, irregular_over_box, over_host, precision, reproducible
@@ -10,7 +12,7 @@ from report.panels import Figure
 from report.prediction_figures import predictions
 from report.product_figures import break_even, cold, roofline, throughput, time_of_products, winners_map
 from report.scaling_figures import scaling
-from report.solve_figures import breakdown, whole_solves
+from report.solve_figures import GROUPS, breakdown, whole_solves
 from report.study_figures import all_studies
 from report.wholes import solves_of
 
@@ -19,12 +21,14 @@ def all_figures(model: Model) -> list[Figure]:
     """But those of studies."""
     found: list[Figure | None] = []
     solve_cards = dict.fromkeys(place[0] for place in solves_of(model))
-    for make, cards in ((throughput, model.cards), (time_of_products, model.cards), (cold, model.cards),
-                        (winners_map, model.cards), (irregular_over_box, model.cards), (whole_solves, solve_cards),
-                        (breakdown, solve_cards), (roofline, model.cards), (break_even, model.cards)):
-        found += [make(model, card) for card in cards]
-        if make in (throughput, whole_solves, breakdown):
-            found += [make(model, card, quadratic=True) for card in cards]
+    for quadratic in (False, True):
+        found += [throughput(model, card, quadratic) for card in model.cards]
+    for make in (time_of_products, cold, winners_map, irregular_over_box):
+        found += [make(model, card) for card in model.cards]
+    for draw, group in itertools.product((whole_solves, breakdown), GROUPS):
+        found += [draw(model, card, group) for card in solve_cards]
+    for make in (roofline, break_even):
+        found += [make(model, card) for card in model.cards]
     for machine in dict.fromkeys((p.run.machine, p.backend) for p in model.of("scaling.csv")):
         device = next(p for p in model.of("scaling.csv") if (p.run.machine, p.backend) == machine)
         found.append(scaling(model, machine, Card(machine[0], machine[1], device.device,

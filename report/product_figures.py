@@ -15,7 +15,7 @@ from report.places import LEAST_DOF, Winner, find, one, ranked, winners
 from report.rows import LEAST_PROCESSES
 from report.selection import by_run, by_strategy
 from report.text import count, digits
-from report.words import (BLOCKS, CHOOSES, ELEMENT, ELEMENTS, ELEMENTS_OF, MAIN, MATRIX, NOT_A_STRATEGY, OPERATION, PRODUCTS,
+from report.words import (BLOCKS, CHOOSES, ELEMENT, ELEMENTS, MAIN, MATRIX, NOT_A_STRATEGY, OPERATION, PRODUCTS,
                           QUADRATIC, STRATEGY, in_order)
 
 FORMS = {"patch", "patch_ordered"}  # of one strategy
@@ -25,8 +25,9 @@ ALIKE = 1.2  # sizes in one column of a map differ at most by this factor
 
 def throughput(model: Model, card: Card, quadratic: bool = False) -> Figure | None:
     return over_size(model, card, "throughput", "Throughput", lambda p: p.throughput.times(1e-9),
-                     "10⁹ degrees of freedom/s", "Higher is better. Look which curve is the upper one at a size, and from which "
-                     "size on it is flat.", quadratic=quadratic)
+                     "10⁹ degrees of freedom/s", "Higher is better. Look which " + (
+                         "is the upper one at a size." if quadratic else "curve is the upper one at a size, and from which "
+                         "size on it is flat."), quadratic=quadratic)
 
 
 def time_of_products(model: Model, card: Card) -> Figure | None:
@@ -77,7 +78,7 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
     if not panels:
         return None
     grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}." if others else ""
-    return figure(f"{name}-{card.key}{'-quadratic' * quadratic}", f"{title} over size, {ELEMENTS_OF[quadratic]}{card.words}",
+    return figure(f"{name}-{card.key}{'-quadratic' * quadratic}", f"{title} over size, {'quadratic elements, ' * quadratic}{card.words}",
                   f"{title} of one call on boxes over their size, {card.words}, all points plastic, in {samples}. {said} "
                   f"Lines join sizes of one run.{grey} "
                   f"{kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height, left=1.0, right=beside(panels))

@@ -45,6 +45,8 @@ QUANTITIES: dict[str, Quantity] = {
     "time": Quantity(_per("median_s", lambda row: 1.0), "ms", 1e3),
     "time_per_newton": Quantity(_per("median_s", lambda row: row["newton_iterations"]), "ms", 1e3),
     "time_per_evaluation": Quantity(_per("median_s", lambda row: row["evaluations"]), "ms", 1e3),
+    "set_up_per_solve": Quantity(lambda row: float(row["setup_s"]) / float(row["median_s"])
+                                 if row["setup_s"] and row["median_s"] else None, "times"),
     "energy": Quantity(_per("nj_per_dof", lambda row: 1.0), "nJ"),
     "newton": Quantity(_per("newton", lambda row: 1.0), "iterations", counted=True),
     "bytes_work_per_node": Quantity(_per("bytes_work", _nodes), "B", counted=True),

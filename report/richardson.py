@@ -14,8 +14,12 @@ class Reference:
     value: float
     uncertainty: float  # relative
 
+    def excess(self, work: float) -> float:
+        """Relative, below 0 where it is less."""
+        return work / self.value - 1
+
     def error(self, work: float) -> float:
-        return abs(work / self.value - 1)
+        return abs(self.excess(work))
 
     @property
     def least(self) -> float:

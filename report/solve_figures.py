@@ -6,12 +6,13 @@ from collections.abc import Collection, Sequence
 
 from report import set_ups
 from report.captions import bars, noisy, where
+from report.cases import kind_of_mesh
 from report.model import Card, Model, Point
 from report.panels import INK, PALETTE, Figure, Panel, figure, linear, names
 from report.places import one, ranked
 from report.text import count
 from report.wholes import PARTS, PHASES, solves_of
-from report.words import ELEMENT, ELEMENTS_OF, PRECONDITION, QUADRATIC, STRATEGY, problem_words
+from report.words import ELEMENT, PRECONDITION, QUADRATIC, STRATEGY, problem_words
 
 SOLVE_PARTS = (("set-up of mesh and strategy", PALETTE[4]), ("set-up of multigrid", PALETTE[2]), ("solve", PALETTE[0]))
 TILDE = "~, or hollow"
@@ -22,15 +23,26 @@ def marked(strategies: Sequence[str], noisy: Collection[str]) -> list[str]:
     return [STRATEGY[s] + "~" * (s in noisy) for s in strategies]
 
 
-def places_of(model: Model, card: Card, quadratic: bool) -> list[tuple[tuple, list[Point]]]:
-    """Solves of a card with linear or with quadratic elements."""
+# Solves of one figure, as its name ends, and in titles: with all of them one would be taller than a page.
+GROUPS = {"": "", "meshes": "unstructured meshes, ", "quadratic": "quadratic elements, "}
+
+
+def group_of(case: str, element: str) -> str:
+    return "quadratic" if element in QUADRATIC else "" if kind_of_mesh(case) == "box" else "meshes"
+
+
+def places_of(model: Model, card: Card, group: str) -> list[tuple[tuple, list[Point]]]:
     return [(place, some) for place, some in solves_of(model).items()
-            if place[0] == card and (place[2] in QUADRATIC) == quadratic]
+            if place[0] == card and group_of(place[1], place[2]) == group]
 
 
-def whole_solves(model: Model, card: Card, quadratic: bool = False) -> Figure | None:
+def named(what: str, card: Card, group: str) -> str:
+    return "-".join(filter(None, (what, card.key, group)))
+
+
+def whole_solves(model: Model, card: Card, group: str) -> Figure | None:
     panels, runs, times, graphs = [], [], [], []
-    for place, some in places_of(model, card, quadratic):
+    for place, some in places_of(model, card, group):
         categories = ranked(p for p in some if p.operation == "solve")
         parts_of, ends = [], []
         for i, strategy in enumerate(categories):
@@ -59,8 +71,7 @@ def whole_solves(model: Model, card: Card, quadratic: bool = False) -> Figure | 
     legend = [(words, colour, 0) for words, colour in SOLVE_PARTS]
     if any(p.points for p in panels):
         legend.append(("end with CUDA graphs", 0x000000, 13))
-    return figure(f"solves-{card.key}{'-quadratic' * quadratic}",
-                  f"Whole solves with set-up, {ELEMENTS_OF[quadratic]}{card.words}",
+    return figure(named("solves", card, group), f"Whole solves with set-up, {GROUPS[group]}{card.words}",
                   f"Whole solves from the mesh in memory to the last answer, {card.words}: what the choice of a "
                   f"strategy is worth in all. Each panel is one run; set-up is timed once. {bars(times)}, of the "
                   f"solve alone{noisy([*times, *graphs], TILDE)}; {where(runs)}.",
@@ -70,10 +81,10 @@ def whole_solves(model: Model, card: Card, quadratic: bool = False) -> Figure | 
 PART_COLOURS = (PALETTE[3], PALETTE[0], 0x56B4E9, PALETTE[2], PALETTE[4], 0xBBBBBB)
 
 
-def breakdown(model: Model, card: Card, quadratic: bool = False) -> Figure | None:
+def breakdown(model: Model, card: Card, group: str) -> Figure | None:
     """Phases of one Newton iteration."""
     panels, runs, times = [], [], []
-    for place, some in places_of(model, card, quadratic):
+    for place, some in places_of(model, card, group):
         categories = ranked(p for p in some if p.operation == "solve")
         whole = {s: one(some, strategy=s, operation="solve") for s in categories}
         times += [p.time for p in whole.values()]
@@ -93,8 +104,7 @@ def breakdown(model: Model, card: Card, quadratic: bool = False) -> Figure | Non
                     at += part * scale[strategy]
         panels.append(panel)
         runs.append(some[0].run)
-    return figure(f"breakdown-{card.key}{'-quadratic' * quadratic}",
-                  f"Where the time of a Newton iteration goes, {ELEMENTS_OF[quadratic]}{card.words}",
+    return figure(named("breakdown", card, group), f"Where the time of a Newton iteration goes, {GROUPS[group]}{card.words}",
                   f"Phases of one Newton iteration without CUDA graphs, {card.words}. Only the first three parts "
                   f"depend on the strategy; the others are alike for all. Medians{noisy(times, '~')}; "
                   f"{where(runs)}.", panels, runs, columns=2,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 from report import set_ups
-from report.cases import STUDIED
+from report.cases import STUDIED, kind_of_mesh
 from report.model import Card, Model, Point
 from report.places import one, ranked
 from report.rows import USUAL_SOLVE
@@ -52,9 +53,9 @@ SolvePlace = tuple  # card, case, element, krylov, precondition, degrees of free
 
 
 def solves_of(model: Model, least: int = 0) -> dict[SolvePlace, list[Point]]:
-    """Points of whole solves on one rank, of each card, element and load: of the place where the run that speaks has most
-    strategies, and among those with most degrees of freedom, with multigrid rather than without. least: strategies;
-    0: three where there are several runs."""
+    """Points of whole solves on one rank, of each card, element, kind of mesh and load: of the place where the run that
+    speaks has most strategies, and among those with most degrees of freedom, with multigrid rather than without. least:
+    strategies; 0: three where there are several runs."""
     least = least or (3 if len(model.runs) > 1 else 1)
     at: dict[SolvePlace, list[Point]] = {}
     for p in model.of("solves.csv"):
@@ -66,11 +67,11 @@ def solves_of(model: Model, least: int = 0) -> dict[SolvePlace, list[Point]]:
         place, some = entry
         return len({p.strategy for p in some if p.operation == "solve"}), place[5], place[4] == "multigrid"
 
-    best: dict[tuple[Card, str, str], tuple[SolvePlace, list[Point]]] = {}
+    best: dict[tuple[Card, str, str, str], tuple[SolvePlace, list[Point]]] = {}
     for place, points in at.items():
         entry = place, speaking(points)
         card, case, element = place[:3]
-        key = (card, element, case.rpartition("-")[2])
+        key = (card, element, kind_of_mesh(case), case.rpartition("-")[2])
         if rank(entry)[0] >= least and (key not in best or rank(entry) > rank(best[key])):
             best[key] = entry
     return dict(best.values())
@@ -84,6 +85,23 @@ class Whole:
     @property
     def total(self) -> float:
         return self.before + self.solve.time.value
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Between which the total counts: two set-ups count as different from set_ups.APART on."""
+        spread = math.sqrt(set_ups.APART)
+        return self.before / spread + self.solve.time.low, self.before * spread + self.solve.time.high
+
+
+def least_in_all(at: Mapping[str, Whole]) -> list[str]:
+    """The strategy that takes least with set-ups, and those that are not told from it."""
+    first = min(at, key=lambda s: at[s].total)
+    return [first, *(s for s, w in at.items() if s != first and w.ends[0] <= at[first].ends[1])]
+
+
+def over_in_all(other: Whole, own: Whole) -> tuple[float, float, float]:
+    """How many times as long another one takes in all, and between which ends that counts."""
+    return other.total / own.total, other.ends[0] / own.ends[1], other.ends[1] / own.ends[0]
 
 
 def wholes(some: Sequence[Point]) -> dict[str, Whole]:

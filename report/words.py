@@ -37,7 +37,6 @@ ELEMENT = {"hex8": "Hex8", "tet4": "Tet4", "tet4_p4": "Tet4, four points", "hex8
            "tet10": "Tet10", "hex27": "Hex27"}
 ELEMENTS = ("hex8", "tet4", "hex27", "tet10")  # in the order of tables and figures that show all
 QUADRATIC = ("hex27", "tet10")  # these have figures of their own: with all elements one would be taller than a page
-ELEMENTS_OF = ("", "quadratic elements, ")  # in titles
 OPERATION = {
     "jacvec": "tangent product",
     "jacvec_elastic": "elastic product",
@@ -90,7 +89,7 @@ def problem_words(case: str) -> str:
         cells, _, what = name.removeprefix("box").partition("-")
         name = f"{what} cube"
     elif name.startswith("irregular"):
-        name = f"{name.rpartition('-')[2]} cube, irregular mesh"
+        name = f"{name.rpartition('-')[2]}, irregular"
     elif name.startswith(("tube", "beam")):
         name = name[:4]
     elif name.startswith("bracket") and name[7:].isdigit():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from report import accuracy
-from report.model import ONE_PROCESS, Model
+from report import accuracy, set_ups
+from report.model import Model
 from report.render.tables import Cell, Table, kinds
 from report.text import count, digits
 from report.words import ELEMENT, STRATEGY
@@ -24,8 +24,7 @@ def accuracy_table(model: Model) -> Table | None:
     shown = []
     for study in accuracy.studies(model):
         for element in accuracy.in_elements(study):
-            best = study.best(element)
-            finest = study.solved[element][best][-1]
+            finest = study.least(element)[-1]
             shown.append(finest.whole.solve.time)
             lines.append([Cell(study.card.short), Cell(accuracy.WORDS[study.problem]), Cell(ELEMENT[element]),
                           *(reached(study, element, target) for target in accuracy.TARGETS),
@@ -37,9 +36,9 @@ def accuracy_table(model: Model) -> Table | None:
         "accuracy", "When each element reaches an error",
         "Time of the whole solve with set-ups until the relative error of the work of the loads stays below so much, "
         "interpolated between meshes by logarithms, and the strategy that is there first. Empty: no mesh that was measured "
-        "has it, or the reference cannot tell such an error. ≤: the coarsest mesh has it. ~: the solve is noisy, or another "
-        "strategy takes no longer "
-        f"than a factor of {ONE_PROCESS} more, so that which one is first is not decided. "
+        "has it, or the reference cannot tell such an error. ≤: an upper end, because the coarsest mesh has it, or the error "
+        "changes its sign before, or ends below what the reference tells. ~: the solve is noisy, or another strategy takes "
+        f"less than {set_ups.APART} times as long, by which equal set-ups differ, so that which one is first is not decided. "
         "Then the degrees of freedom of the "
         f"finest mesh, and its error. {kinds(shown)}.",
         ["card", "problem", "element", *(f"to {accuracy.percent(target)}" for target in accuracy.TARGETS),

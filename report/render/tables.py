@@ -435,7 +435,7 @@ def solve_choice_table(model: Model) -> Table | None:
         at = wholes(some)
         cells = []
         for seconds_of, level in ((lambda w: w.solve.time.value, lambda w, of: model_.counted(w.solve, of.solve).low <= 1),
-                                  (lambda w: w.total, lambda w, of: w.total <= ONE_PROCESS * of.total)):
+                                  (lambda w: w.total, lambda w, of: w.ends[0] <= of.ends[1])):
             least = min(at, key=lambda s: seconds_of(at[s]))
             tie = "~" * any(s != least and level(w, at[least]) for s, w in at.items())
             matrices = [seconds_of(at[s]) for s in BLOCKS if s in at]
@@ -457,8 +457,9 @@ def solve_choice_table(model: Model) -> Table | None:
         f"assembled matrix takes ({' or '.join(STRATEGY[s] for s in measured)}{', measured alone' * (len(measured) == 1)}); "
         "then the same with the set-ups of mesh, strategy and "
         "preconditioner; of how many strategies. *Fixed iterations*: 20 Newton iterations of 30 GMRES iterations each; "
-        "*load steps*: to convergence. Medians of one run each, set-ups timed once (see limits): who takes least of two "
-        f"that differ by less than a factor of {ONE_PROCESS} is not decided (~). Intervals are in the appendix. "
+        "*load steps*: to convergence. Medians of one run each. ~: not told from another one, of solves by the rule of all "
+        f"tables; a process times a set-up once, and two count as different from a factor of {set_ups.APART} on. Intervals "
+        "are in the appendix. "
         f"{kinds(p.time for _, some in found for p in some).partition(':')[0]}; {where(runs)}.",
         ["card", "problem", "preconditioner", "DoF", "least", "matrix / it", "least, set-up", "matrix / it, set-up", "of"],
         rows, words=3)

@@ -381,6 +381,12 @@ class Deciding(unittest.TestCase):
         v = self.decided(self.run_of("r", ("b", 1.0)), claim=claim)
         self.assertAlmostEqual(v.points[0].ratio.value, 50 / 125)  # ROW: 50 B, 375 / 3 nodes
 
+    def test_a_set_up_is_held_beside_the_solve(self):
+        told = QUANTITIES["set_up_per_solve"].of
+        self.assertEqual(told({"setup_s": 0.5, "median_s": 0.25}), 2)
+        self.assertIsNone(told({"setup_s": None, "median_s": 0.25}))
+        self.assertIsNone(told({"setup_s": 0.5, "median_s": None}))
+
     def test_a_list_on_the_other_side_is_a_ratio_for_each(self):
         claim = self.claim(CLAIM.replace('of = {variant = "b"}', 'of = {variant = ["b", "c"]}'))
         v = self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5), ("c", 2.0)), claim=claim)

@@ -1,5 +1,7 @@
 """Parts of documents that rows decide, and that README and pages name every strategy."""
 
+import collections
+import itertools
 import math
 import pathlib
 import re
@@ -129,11 +131,13 @@ class Rows(unittest.TestCase):
     def test_set_ups_are_told_with_numbers(self):
         self.use(c1=self.with_set_ups())
         text = " ".join(parts.set_ups("", "../"))
-        self.assertIn("Of 1 whole solves on GPUs (311 K DoF), set-ups counted, of 1 that compare fewer than 10 strategies "
-                      "`element_atomic` takes least in 1 and `patch` in 0. A process times a set-up once", text)
+        self.assertIn("In 1 whole solves on GPUs (311 K DoF), set-ups counted, these take least or are not told from the one that "
+                      "does: of 1 that compare fewer than 10 strategies `element_atomic` in 1 (one alone in 1). A process times a "
+                      "set-up once, and two count as different from a factor of 1.4 on", text)
         n = small.SIZES[-1][1]
         hex8, tet4 = (math.ceil(0.5 / (slower * n * 1e-10)) for slower in (1.0, 0.5))
-        self.assertIn(f"Hex8 against `element_atomic` {hex8} (H200, 6.44 M DoF); Tet4 against `element_team` {tet4} (H200, "
+        self.assertEqual([parts.two_digits(k) for k in (hex8, tet4, 7, 99)], [780, 1600, 7, 99])
+        self.assertIn("Hex8 against `element_atomic` 780 (H200, 6.44 M DoF); Tet4 against `element_team` 1600 (H200, "
                       "6.44 M DoF)", text)
         self.assertIn("(../results/report/report.md#set-ups-repaid)", text)
         table = tables.break_even_table(parts.model())
@@ -142,6 +146,26 @@ class Rows(unittest.TestCase):
         head = table.columns.index("tangent products beside team per element")
         self.assertEqual([(line[1], line[head - 2], line[head]) for line in lines if line[2] == "patch"],
                          [("Hex8", str(hex8), ""), ("Tet4", str(hex8), str(tet4))])
+
+    def test_equal_set_ups_differ_as_is_said(self):
+        """Of strategies without lists, in one process each."""
+        at = collections.defaultdict(list)
+        for p in model.build(model.ROOT / "results").of("solves.csv"):
+            if p.operation == "solve" and p.card.backend == "cuda" and p.strategy in set_ups.WITHOUT and p.set_up:
+                at[p.run, p.case, p.element, p.krylov, p.precondition, p.ranks, p.row["precision"]].append(p.set_up)
+        ratios = sorted(max(pair) / min(pair) for some in at.values() for pair in itertools.combinations(some, 2))
+        self.assertGreater(len(ratios), 100)
+        self.assertLess(ratios[len(ratios) * 8 // 10], set_ups.APART)
+        self.assertGreater(ratios[len(ratios) * 95 // 100], set_ups.APART)
+
+    def test_set_ups_that_are_nearly_alike_tell_nobody(self):
+        for near, said in ((0.36, "`element_atomic` in 1, `patch` in 1 (one alone in 0)"),
+                           (0.1, "`element_atomic` in 1 (one alone in 1)")):
+            with tempfile.TemporaryDirectory() as folder:
+                lines = [line | {"setup_s": near if line["variant"] == "element_atomic" else 0.5} for line in small.plenty()]
+                built = model.build(small.results(pathlib.Path(folder), c1=lines))
+                with mock.patch.object(parts, "model", lambda built=built: built):
+                    self.assertIn(f"fewer than 10 strategies {said}", " ".join(parts.set_ups("", "../")))
 
     def test_solves_of_the_choice_say_their_size(self):
         self.use(c1=self.with_set_ups())
