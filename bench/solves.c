@@ -195,11 +195,11 @@ static fe_status find_reference(bench *b, int variant, const answer **reference)
 
 /* --- rows -------------------------------------------------------------------------------------------- */
 
-/* Set-ups of multigrid come behind the solves, whose conditions are not theirs. */
+/* Set-ups come behind the solves, whose conditions are not theirs. */
 static void write_row(bench *b, const collector *c, const char *operation, int n, const double *seconds)
 {
     static fe_sample sample[MOST_REPETITIONS];
-    const int of_solve = strcmp(operation, "precondition_setup") != 0;
+    const int of_solve = strcmp(operation, "precondition_setup") != 0 && strcmp(operation, "setup") != 0;
     for (int i = 0; i < n; i++) {
         sample[i] = c && of_solve ? c->sample[i] : fe_sample_unknown();
         sample[i].calls = 1, sample[i].seconds = seconds[i];
@@ -215,10 +215,11 @@ static int is_used(const collector *c, int phase)
     return phase < FE_PHASE_PRECONDITION_COARSE || phase > FE_PHASE_EXCHANGE || c->phase[phase][0] > 0.0;
 }
 
-/* Phases, what is left of the solve beside them, and the whole. */
-static void write_phases(bench *b, collector *c, const fe_result *result)
+/* Phases, what is left of the solve beside them, the whole, and set-ups. */
+static void write_phases(bench *b, collector *c, const turns_solve *solve)
 {
     const int n = b->arguments->repetitions;
+    const fe_result *result = &solve->result;
     double rest[MOST_REPETITIONS];
     for (int i = 0; i < n; i++) {
         rest[i] = c->wall[i] + c->phase[FE_PHASE_HOST][i];
@@ -231,17 +232,26 @@ static void write_phases(bench *b, collector *c, const fe_result *result)
     if (!b->backend->on_gpu) write_row(b, c, "solve_user", n, c->user);
     if (result->n_hierarchy)
         write_row(b, c, "precondition_setup", result->n_hierarchy, result->hierarchy_seconds);
+    write_row(b, c, "setup", solve->n_setup, solve->setup);
 }
 
-static void describe(bench *b, const fe_result *result, const collector *c)
+static double median_setup(const turns_solve *solve)
+{
+    double seconds[WHOLE_MOST_REPETITIONS];
+    memcpy(seconds, solve->setup, sizeof seconds);
+    return fe_statistics_of(solve->n_setup > 0 ? solve->n_setup : 1, seconds).median;
+}
+
+static void describe(bench *b, const turns_solve *solve, const collector *c)
 {
     fe_row *r = &b->row.row;
     const fe_mesh *mesh = &b->whole.mesh;
+    const fe_result *result = &solve->result;
     b->row.moved = result->moved, b->row.interface = result->quality.ghosts;
     r->threads = result->threads;
     r->bytes = (double)result->bytes_resident;
     r->numbering = result->order;
-    r->setup_seconds = result->setup_seconds[FE_SETUP_PROBLEM] + result->setup_seconds[FE_SETUP_STRATEGY];
+    r->setup_seconds = median_setup(solve);
     r->plastic_measured = (double)c->plastic_points / ((double)mesh->n_elem * fe_points(mesh->kind));
     r->error = c->error, b->row.work = c->work;
 }
@@ -325,9 +335,9 @@ static fe_status write_plain(bench *b, entrant *e)
     const char *status = name_of(b, e, PLAIN);
     collector *c = e->c[PLAIN];
     b->row.row.variant = e->solve.options.variant, b->row.row.status = "ok";
-    describe(b, &e->solve.result, c);
+    describe(b, &e->solve, c);
     if (e->way == RECORDED) b->row.moved = e->moved;
-    if (!strcmp(status, "ok")) return write_phases(b, c, &e->solve.result), FE_OK;
+    if (!strcmp(status, "ok")) return write_phases(b, c, &e->solve), FE_OK;
     if (strcmp(status, "check_failed")) b->row.row.bytes = 0.0, b->row.row.error = b->row.work = NAN;
     return give_up(b, c, status);
 }
@@ -374,8 +384,9 @@ static fe_status run_entrants(bench *b, int n, entrant *list)
         status = open_entrant(b, &list[i]), solves[i] = &list[i].solve;
     if (status == FE_OK) status = turns_take(n, solves);
     leave(b, n, list);
-    free(solves);
     for (int i = 0; i < n && status == FE_OK; i++) interrupted |= list[i].solve.status == FE_INTERRUPTED;
+    if (status == FE_OK && !interrupted) status = turns_set_up(b->arguments->repetitions, n, solves);
+    free(solves);
     if (interrupted) return fe_fail(FE_INTERRUPTED, "interrupted");
     for (int i = 0; i < n && status == FE_OK; i++) status = write_entrant(b, &list[i]);
     return status;

@@ -179,3 +179,44 @@ fe_status turns_take(int n, turns_solve **solves)
     for (int i = 0; i < n && !fe_ranks_stranded(); i++) free(solves[i]->came), solves[i]->came = NULL;
     return status;
 }
+
+static double seconds_of_setup(const fe_result *r)
+{
+    return r->setup_seconds[FE_SETUP_PROBLEM] + r->setup_seconds[FE_SETUP_STRATEGY];
+}
+
+static fe_status set_up_again(turns_solve *s)
+{
+    const whole_problem *p = s->whole;
+    const fe_benchmark only = {.only_setup = 1};
+    fe_result result = {0};
+    const fe_status status =
+        fe_run_benchmark(&p->problem, &p->mesh, &p->boundary, &s->options, &only, NULL, &result);
+    if (status == FE_OK)
+        s->setup[s->n_setup++] = seconds_of_setup(&result);
+    else if (status != FE_INTERRUPTED)
+        fprintf(stderr, "solves: %s: set up again: %s\n", s->options.variant, fe_message());
+    fe_result_close(&result);
+    return status == FE_INTERRUPTED ? status : FE_OK;
+}
+
+static int has_time(const turns_solve *s)
+{
+    static const double enough = 1.0;
+    double sum = 0.0;
+    for (int i = 0; i < s->n_setup; i++) sum += s->setup[i];
+    return sum < enough;
+}
+
+fe_status turns_set_up(int most, int n, turns_solve **solves)
+{
+    for (int i = 0; i < n; i++) {
+        turns_solve *s = solves[i];
+        s->n_setup = s->status == FE_OK;
+        s->setup[0] = seconds_of_setup(&s->result);
+    }
+    for (int again = 1; again < most; again++)
+        for (int i = 0; i < n; i++)
+            if (solves[i]->n_setup == again && has_time(solves[i])) FE_TRY(set_up_again(solves[i]));
+    return FE_OK;
+}

@@ -18,6 +18,8 @@ typedef struct turns_solve {
     fe_status status;
     char message[FE_MESSAGE_LENGTH];
     int attempt; /* number of the run at work, from 1: of one that runs again behind the others 2 */
+    int n_setup; /* seconds of set-ups of mesh and strategy, those of the run first (turns_set_up) */
+    double setup[WHOLE_MOST_REPETITIONS];
 
     struct turns *of;
     pthread_t thread;
@@ -31,5 +33,10 @@ typedef struct turns_solve {
  * line on stderr names them. After an interruption, or where a rank was abandoned (fe_ranks_stranded), the
  * others do not go on; theirs is then FE_INTERRUPTED. Returns the status of the turns, not of the solves. */
 fe_status turns_take(int n, turns_solve **solves);
+
+/* Behind the solves: sets up mesh and strategy again of those that succeeded, one after the other and in
+ * turns, until each has up to `most` times or they have taken a second. FE_INTERRUPTED, or FE_OK: where a
+ * set-up fails, a line on stderr says so, and the strategy has fewer times. */
+fe_status turns_set_up(int most, int n, turns_solve **solves);
 
 #endif

@@ -74,6 +74,23 @@ static void test_recorded_solves_follow_the_others(void **state)
     free(plain), free(recorded), free(order);
 }
 
+/* Of mesh and strategy: as many samples as solves, of which the column setup_s is the median. */
+static void test_set_ups_have_samples(void **state)
+{
+    (void)state;
+    free(read_success("rm -f '%s'/rows.csv '%s'/samples.csv && %s/solves " SOLVES "patch,element_atomic",
+                      test_folder, test_folder, build_folder(), test_folder, test_folder));
+    char *said = read_success(
+        "awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } "
+        "$c[\"operation\"] == \"setup\" { printf \"%%s %%s\", $c[\"variant\"], $c[\"repetitions\"]; "
+        "if (!($c[\"median_s\"] > 0) || $c[\"median_s\"] / $c[\"setup_s\"] > 1.001 || "
+        "$c[\"setup_s\"] / $c[\"median_s\"] > 1.001) printf \" %%s %%s\", $c[\"median_s\"], $c[\"setup_s\"]; "
+        "print \"\" }' '%s/rows.csv'",
+        test_folder);
+    assert_string_equal(said, "patch 5\nelement_atomic 5\n");
+    free(said);
+}
+
 /* Where memory is refused to one of them it runs alone, and has a row like the others. */
 static void test_one_that_does_not_fit_comes_last(void **state)
 {
@@ -220,6 +237,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strategies_take_turns),
         cmocka_unit_test(test_recorded_solves_follow_the_others),
+        cmocka_unit_test(test_set_ups_have_samples),
         cmocka_unit_test(test_one_that_does_not_fit_comes_last),
         cmocka_unit_test(test_answers_are_checked_after_timing),
         cmocka_unit_test(test_jacobians_have_rows),

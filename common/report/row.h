@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum { FE_ROW_SCHEMA = 10 };
+enum { FE_ROW_SCHEMA = 11 };
 #define FE_ROW_COLUMNS                                                                                       \
     "schema,commit,machine,backend,device,ranks,threads,variant,element,case,order,plastic,plastic_pattern," \
     "n_elem,n_dof,operation,repetitions,calls,median_s,ci95_low_s,ci95_high_s,min_s,dof_per_s,gb_per_s,"     \

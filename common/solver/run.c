@@ -77,10 +77,13 @@ static int uses_gmres(const fe_options *o)
            (o->krylov == FE_KRYLOV_AUTO && o->jacobian == FE_JACOBIAN_DIFFERENCE);
 }
 
-static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *share)
+/* Mesh and strategy on the device. */
+static fe_status open_problem(fe_solver *s, const fe_run *r, fe_share *share)
 {
-    const fe_options *o = r->options;
     double start = fe_seconds();
+    FE_TRY(fe_share_build(r->mesh, &r->partition, r->arrangement.elem ? &r->arrangement : NULL, s->comm->rank,
+                          share));
+    FE_TRY(s->comm->ops->attach(s->comm, s->device, FE_HALO_NODES, &share->halo));
     s->mesh_nodes = r->mesh->n_node, s->mesh_elements = r->mesh->n_elem;
     s->n = 3 * (size_t)share->n_owned, s->n_all = 3 * (size_t)share->n_local;
     const fe_materials materials = fe_materials_of(r->problem, r->boundary);
@@ -88,7 +91,12 @@ static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *shar
     FE_TRY(clock_setup(s, FE_SETUP_PROBLEM, &start));
     FE_TRY(fe_assembly_set_up(s->assembly, &s->problem, &s->work));
     FE_TRY(fe_solver_open_products(s));
-    FE_TRY(clock_setup(s, FE_SETUP_STRATEGY, &start));
+    return clock_setup(s, FE_SETUP_STRATEGY, &start);
+}
+
+static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *share)
+{
+    const fe_options *o = r->options;
     if (s->assembly->note && s->comm->rank == 0)
         fprintf(stderr, "note: %s: %s\n", r->variant->name, s->assembly->note(s->work));
     FE_TRY(fe_device_upload(s->device, (size_t)share->n_elem, 1, share->counted, "summary",
@@ -97,7 +105,7 @@ static fe_status open_solver(fe_solver *s, const fe_run *r, const fe_share *shar
     if (fe_run_wants(r) == FE_FIELDS_ALL) FE_TRY(open_output(s, r->observer->stress));
     FE_TRY(fe_solver_boundary(s));
     FE_TRY(fe_solver_contact_open(s));
-    start = fe_seconds();
+    double start = fe_seconds();
     FE_TRY(fe_solver_open_preconditioner(s));
     FE_TRY(clock_setup(s, FE_SETUP_PRECONDITIONER, &start));
     FE_TRY(fe_krylov_open(s->device, s->comm, s->n, s->n_all, uses_gmres(o) ? o->restart : 0,
@@ -218,6 +226,12 @@ static fe_status load_steps(fe_solver *s, fe_run *r)
     return status == FE_OK ? end_counts(s, before, r->result) : status;
 }
 
+static void tell_setup(const fe_solver *s, const fe_run *r)
+{
+    memcpy(r->result->setup_seconds, s->setup_seconds, sizeof r->result->setup_seconds);
+    r->result->setup_seconds[FE_SETUP_PROBLEM] += r->prepare_seconds;
+}
+
 /* What the run looks like, from rank 0. */
 static fe_status describe(fe_solver *s, const fe_run *r)
 {
@@ -234,8 +248,7 @@ static fe_status describe(fe_solver *s, const fe_run *r)
     result->communication = s->comm->ops->name;
     result->quality = quality;
     result->bytes_resident = (size_t)bytes;
-    memcpy(result->setup_seconds, s->setup_seconds, sizeof result->setup_seconds);
-    result->setup_seconds[FE_SETUP_PROBLEM] += r->arrange_seconds;
+    tell_setup(s, r);
     snprintf(result->device, sizeof result->device, "%s", d->name);
     return FE_OK;
 }
@@ -299,9 +312,11 @@ static fe_status repeat(fe_solver *s, fe_run *r, int repetition)
 static fe_status run_solver(fe_run *r, fe_solver *s, fe_share *share)
 {
     warn_of_anderson(s);
-    FE_TRY(fe_share_build(r->mesh, &r->partition, r->arrangement.elem ? &r->arrangement : NULL, s->comm->rank,
-                          share));
-    FE_TRY(s->comm->ops->attach(s->comm, s->device, FE_HALO_NODES, &share->halo));
+    FE_TRY(open_problem(s, r, share));
+    if (s->benchmark.only_setup) {
+        if (s->comm->rank == 0) tell_setup(s, r);
+        return FE_OK;
+    }
     FE_TRY(open_solver(s, r, share));
     FE_TRY(describe(s, r));
     FE_TRY(load_steps(s, r));
@@ -352,7 +367,6 @@ static void close_run(fe_run *r)
 /* Elements and nodes in the order that is asked for, or that the strategy wants. */
 static fe_status arrange(fe_run *r)
 {
-    const double start = fe_seconds();
     const fe_order order = r->options->order;
     if (order == FE_ORDER_AS_IS) return FE_OK;
     FE_TRY(order == FE_ORDER_AUTO
@@ -360,7 +374,6 @@ static fe_status arrange(fe_run *r)
                                      &r->arrangement)
                : fe_mesh_arrange(r->mesh, order, 1, &r->arrangement));
     r->result->order = r->arrangement.name;
-    r->arrange_seconds = fe_seconds() - start;
     return FE_OK;
 }
 
@@ -409,9 +422,11 @@ static fe_status run_all(fe_run *r)
                       .mpi = o->mpi,
                       .transport = o->transport};
     FE_TRY(fe_ranks_check(&ranks));
+    const double start = fe_seconds();
     FE_TRY(fe_partition_mesh(r->mesh, o->ranks, o->partition, &r->partition));
     r->result->partition = fe_partition_names[r->partition.method];
     FE_TRY(arrange(r));
+    r->prepare_seconds = fe_seconds() - start;
     FE_TRY(fe_run_fields_open(r));
     const fe_status status = fe_ranks_run(&ranks, run_rank, r);
     r->abandoned = ranks.abandoned;

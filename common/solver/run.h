@@ -86,6 +86,7 @@ typedef struct fe_benchmark {
     int recorded;     /* of these so many at the end with recorded iterations, those before without
                          (fe_options.graphs: FE_GRAPHS_OFF) */
     int setups;       /* at the end multigrid is set up again, until it has been so often */
+    int only_setup;   /* ends behind the set-up of mesh and strategy, whose times the result has */
     int tells_levels; /* times of multigrid's coarser levels one by one, for which CUDA records an event at
                          each change of level */
     int measure_orthogonality; /* at the end of each cycle of GMRES; for looking, not for timing */

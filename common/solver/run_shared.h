@@ -19,11 +19,11 @@ typedef struct fe_run {
     fe_result *result;
     fe_partition partition;
     fe_arrangement arrangement; /* of the order auto */
-    double arrange_seconds;
-    int abandoned;           /* a rank's thread did not end, or MPI may still write to its memory */
-    int n_shown;             /* steps that rank 0's observer has seen: these are not taken back */
-    pthread_mutex_t showing; /* held while it sees one */
-    fe_ending ending;        /* as rank 0 found it, with all others */
+    double prepare_seconds;     /* partition and order */
+    int abandoned;              /* a rank's thread did not end, or MPI may still write to its memory */
+    int n_shown;                /* steps that rank 0's observer has seen: these are not taken back */
+    pthread_mutex_t showing;    /* held while it sees one */
+    fe_ending ending;           /* as rank 0 found it, with all others */
     const fe_backend *backend;
     const fe_variant *variant;
     fe_direct direct; /* where a rank needed it */
