@@ -199,7 +199,7 @@ static fe_status find_reference(bench *b, int variant, const answer **reference)
 static void write_row(bench *b, const collector *c, const char *operation, int n, const double *seconds)
 {
     static fe_sample sample[MOST_REPETITIONS];
-    const int of_solve = strcmp(operation, "precondition_setup") != 0 && strcmp(operation, "setup") != 0;
+    const int of_solve = strstr(operation, "setup") == NULL;
     for (int i = 0; i < n; i++) {
         sample[i] = c && of_solve ? c->sample[i] : fe_sample_unknown();
         sample[i].calls = 1, sample[i].seconds = seconds[i];
@@ -232,14 +232,17 @@ static void write_phases(bench *b, collector *c, const turns_solve *solve)
     if (!b->backend->on_gpu) write_row(b, c, "solve_user", n, c->user);
     if (result->n_hierarchy)
         write_row(b, c, "precondition_setup", result->n_hierarchy, result->hierarchy_seconds);
-    write_row(b, c, "setup", solve->n_setup, solve->setup);
+    write_row(b, c, "first_setup", 1, &solve->first_setup);
+    if (solve->n_setup) write_row(b, c, "setup", solve->n_setup, solve->setup);
 }
 
+/* Of those behind the solves; of the run where there are none. */
 static double median_setup(const turns_solve *solve)
 {
     double seconds[WHOLE_MOST_REPETITIONS];
+    if (solve->n_setup == 0) return solve->first_setup;
     memcpy(seconds, solve->setup, sizeof seconds);
-    return fe_statistics_of(solve->n_setup > 0 ? solve->n_setup : 1, seconds).median;
+    return fe_statistics_of(solve->n_setup, seconds).median;
 }
 
 static void describe(bench *b, const turns_solve *solve, const collector *c)

@@ -210,13 +210,12 @@ static int has_time(const turns_solve *s)
 
 fe_status turns_set_up(int most, int n, turns_solve **solves)
 {
-    for (int i = 0; i < n; i++) {
-        turns_solve *s = solves[i];
-        s->n_setup = s->status == FE_OK;
-        s->setup[0] = seconds_of_setup(&s->result);
-    }
-    for (int again = 1; again < most; again++)
-        for (int i = 0; i < n; i++)
-            if (solves[i]->n_setup == again && has_time(solves[i])) FE_TRY(set_up_again(solves[i]));
+    for (int i = 0; i < n; i++)
+        solves[i]->n_setup = 0, solves[i]->first_setup = seconds_of_setup(&solves[i]->result);
+    for (int round = 0; round < most; round++)
+        for (int i = 0; i < n; i++) {
+            turns_solve *s = solves[i];
+            if (s->status == FE_OK && s->n_setup == round && has_time(s)) FE_TRY(set_up_again(s));
+        }
     return FE_OK;
 }

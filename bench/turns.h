@@ -17,8 +17,9 @@ typedef struct turns_solve {
     /* out: as fe_run_benchmark would tell it */
     fe_status status;
     char message[FE_MESSAGE_LENGTH];
-    int attempt; /* number of the run at work, from 1: of one that runs again behind the others 2 */
-    int n_setup; /* seconds of set-ups of mesh and strategy, those of the run first (turns_set_up) */
+    int attempt;        /* number of the run at work, from 1: of one that runs again behind the others 2 */
+    double first_setup; /* seconds of the set-up of mesh and strategy, that of the run; and (turns_set_up) */
+    int n_setup;        /* of those behind the solves, for which threads, memory and code are there already */
     double setup[WHOLE_MOST_REPETITIONS];
 
     struct turns *of;
@@ -35,8 +36,8 @@ typedef struct turns_solve {
 fe_status turns_take(int n, turns_solve **solves);
 
 /* Behind the solves: sets up mesh and strategy again of those that succeeded, one after the other and in
- * turns, until each has up to `most` times or they have taken a second. FE_INTERRUPTED, or FE_OK: where a
- * set-up fails, a line on stderr says so, and the strategy has fewer times. */
+ * turns, at least once, until each has `most` times or they have taken a second. FE_INTERRUPTED, or FE_OK:
+ * where a set-up fails, a line on stderr says so, and the strategy has fewer times. */
 fe_status turns_set_up(int most, int n, turns_solve **solves);
 
 #endif

@@ -380,6 +380,7 @@ static const char samples_of_rows[] =
     "$c[\"seconds\"];\n"
     " if (($c[\"start\"] > 1e9) != ($c[\"operation\"] !~ /setup$/)) bad(\"start\");\n"
     " start[at, n[at]] = $c[\"start\"]; next }\n"
+    "$c[\"operation\"] == \"first_setup\" { if (n[at] != 1) bad(\"first set-up\"); next }\n"
     "$c[\"status\"] != \"ok\" || $c[\"repetitions\"] != 3 || n[at] != 3 { bad(\"row of \" n[at]) }\n"
     "{ middle = \"\"; for (i = 1; i <= 3; i++) { less = same = 0; for (k = 1; k <= 3; k++) { less += "
     "seconds[at, k] < "

@@ -74,7 +74,8 @@ static void test_recorded_solves_follow_the_others(void **state)
     free(plain), free(recorded), free(order);
 }
 
-/* Of mesh and strategy: as many samples as solves, of which the column setup_s is the median. */
+/* Of mesh and strategy: behind the solves as many samples as of these, of which the column setup_s is the
+ * median. */
 static void test_set_ups_have_samples(void **state)
 {
     (void)state;
