@@ -14,7 +14,7 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from report import bracket, set_ups
+from report import bracket
 from report.cases import STUDIED
 from report.model import Card, Model, Point, Run
 from report.richardson import Reference, extrapolated
@@ -47,6 +47,12 @@ class Solved:
     @property
     def noisy(self) -> bool:
         return self.whole.solve.time.noisy
+
+    @property
+    def spread(self) -> float:
+        """Factor within which the total counts."""
+        low, high = self.whole.ends
+        return max(self.total / low, high / self.total) if low > 0 else math.inf
 
 
 def problem_of(case: str) -> Problem | None:
@@ -157,6 +163,7 @@ class Reached:
     seconds: float
     is_end: bool  # it is an upper end: a mesh has a smaller error, and before it nothing tells where that begins
     noisy: bool   # a solve that tells it is
+    spread: float  # factor within which it counts
     strategy: str = ""
     tied: bool = False  # another strategy is not told apart
 
@@ -172,25 +179,25 @@ def time_to(some: Sequence[Solved], target: float, least: float) -> Reached | No
         return None
     above = [i for i, s in enumerate(some) if s.error > target]
     if not above:
-        return Reached(some[0].total, True, some[0].noisy)
+        return Reached(some[0].total, True, some[0].noisy, some[0].spread)
     if above[-1] + 1 == len(some):
         return None
     a, b = some[above[-1]], some[above[-1] + 1]
     if a.excess * b.excess < 0 or b.error < least:
-        return Reached(b.total, True, b.noisy)
+        return Reached(b.total, True, b.noisy, b.spread)
     share = math.log(a.error / target) / math.log(a.error / b.error)
-    return Reached(a.total * (b.total / a.total)**share, False, a.noisy or b.noisy)
+    return Reached(a.total * (b.total / a.total)**share, False, a.noisy or b.noisy, max(a.spread, b.spread))
 
 
 def first(study: Study, element: str, target: float) -> Reached | None:
-    """By the strategy that is there first. Set-ups are most of these times, so that it is told from others from the factor
-    on by which equal ones differ."""
+    """By the strategy that is there first, which is told from others as far as set-ups tell it, most of these times."""
     found = {s: t for s, some in study.solved.get(element, {}).items()
              if (t := time_to(some, target, study.references[element].least))}
     if not found:
         return None
     own = min(found, key=lambda s: found[s].seconds)
-    tied = any(t.seconds <= set_ups.APART * found[own].seconds for s, t in found.items() if s != own)
+    latest = found[own].seconds * found[own].spread
+    tied = any(t.seconds / t.spread <= latest for s, t in found.items() if s != own)
     return dataclasses.replace(found[own], strategy=own, tied=tied)
 
 

@@ -48,7 +48,7 @@ QUANTITY = re.compile(r"\d[\d.,]*[ \u00a0]?(?:(?:[GM]DoF/s|ms|µs|ns|nJ|MHz|GB/s
 # Documents with numbers of single runs, as results/README.md says; and numbers of others that are settings, not measured.
 TYPED = ("add-a-strategy.md", "contact.md", "install.md", "method.md", "models.md", "newton.md", "preconditioner.md",
          "verification.md")
-SETTINGS = {"ranks.md": ("3 %", "30 s", "60 s"), "strategies.md": ("10 %",), "quadratic.md": ("1.4 times",)}
+SETTINGS = {"ranks.md": ("3 %", "30 s", "60 s"), "strategies.md": ("10 %",)}
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
 
 All = Sequence[tuple[Claim, Sequence[Verdict]]]

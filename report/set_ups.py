@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping
 
-from report.model import Model, Point
+from report.model import Model, Point, widened
 from report.places import find
 from report.words import MATRIX
 
 WITHOUT = ("element_atomic", "element_team", "element_warp")  # strategies without lists of their own
-# A process times a set-up once. Those of strategies without lists are alike, and in one of ten pairs of them they differed
-# by more than about this factor (solves on GPUs; tests/report/test_parts.py holds it against the rows).
+# Up to schema 10 a process timed the set-up of a whole solve once. Those of strategies without lists are alike, and in one
+# of ten pairs of them they differed by more than about this factor (on GPUs; tests/report/test_parts.py holds it against
+# the rows).
 APART = 1.4
+SEVERAL = 3  # times of one process from which on they tell themselves how far set-ups differ
 
 Strategies = Mapping[str, Mapping[str, Point]]  # points of one run and mesh, by strategy and operation
 
@@ -53,8 +56,28 @@ def break_even(own: Mapping[str, Point], other: Mapping[str, Point], operation: 
     return max(math.ceil(more / saved), 0) if saved > 0 else None
 
 
-def of_solve(points: Iterable[Point], strategy: str) -> tuple[float, float]:
-    """Seconds before a whole solve: set-up of mesh and strategy, and that of the preconditioner; 0 where there is none."""
+@dataclasses.dataclass(frozen=True)
+class Before:
+    """Seconds before a whole solve: set-up of mesh and strategy, with the ends between which it counts, and that of the
+    preconditioner; 0 where there is none."""
+
+    own: float
+    low: float
+    high: float
+    preconditioner: float
+
+    @property
+    def total(self) -> float:
+        return self.own + self.preconditioner
+
+
+def before_solve(points: Iterable[Point], strategy: str) -> Before:
     at = {p.operation: p for p in find(points, strategy=strategy)}
-    solve, prepare = at.get("solve"), at.get("precondition_setup")
-    return (solve.set_up or 0.0) if solve else 0.0, prepare.time.value if prepare else 0.0
+    solve, prepare, several = at.get("solve"), at.get("precondition_setup"), at.get("setup")
+    own = (solve.set_up or 0.0) if solve else 0.0
+    spread = math.sqrt(APART)
+    low, high = own / spread, own * spread
+    if several and several.time.samples >= SEVERAL:
+        t = several.time
+        own, (low, high) = t.value, widened(t.value, t.low, t.high, t.processes)
+    return Before(own, low, high, prepare.time.value if prepare else 0.0)

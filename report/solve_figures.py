@@ -49,7 +49,8 @@ def whole_solves(model: Model, card: Card, group: str) -> Figure | None:
             solve = one(some, strategy=strategy, operation="solve")
             graph = one(some, strategy=strategy, operation="solve_graph")
             at = 0.0
-            parts = (*set_ups.of_solve(some, strategy), solve.time.value)
+            before = set_ups.before_solve(some, strategy)
+            parts = (before.own, before.preconditioner, solve.time.value)
             for (_, colour), part in zip(SOLVE_PARTS, parts):
                 parts_of.append((at, at + part, i - 0.32, i + 0.32, colour))
                 at += part
@@ -73,7 +74,7 @@ def whole_solves(model: Model, card: Card, group: str) -> Figure | None:
         legend.append(("end with CUDA graphs", 0x000000, 13))
     return figure(named("solves", card, group), f"Whole solves with set-up, {GROUPS[group]}{card.words}",
                   f"Whole solves from the mesh in memory to the last answer, {card.words}: what the choice of a "
-                  f"strategy is worth in all. Each panel is one run; set-up is timed once. {bars(times)}, of the "
+                  f"strategy is worth in all. Each panel is one run. {bars(times)}, of the "
                   f"solve alone{noisy([*times, *graphs], TILDE)}; {where(runs)}.",
                   panels, runs, columns=2, left=2.95, legend=legend)
 

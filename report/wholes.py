@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 
 from report import set_ups
@@ -80,17 +79,18 @@ def solves_of(model: Model, least: int = 0) -> dict[SolvePlace, list[Point]]:
 @dataclasses.dataclass(frozen=True)
 class Whole:
     solve: Point   # with CUDA graphs where all strategies have it: the default of `solve` on GPUs
-    before: float  # seconds of set-ups: mesh and strategy, timed once, and preconditioner
+    before: set_ups.Before
 
     @property
     def total(self) -> float:
-        return self.before + self.solve.time.value
+        """Seconds, with set-ups."""
+        return self.before.total + self.solve.time.value
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Between which the total counts: two set-ups count as different from set_ups.APART on."""
-        spread = math.sqrt(set_ups.APART)
-        return self.before / spread + self.solve.time.low, self.before * spread + self.solve.time.high
+        """Between which the total counts."""
+        later = self.before.preconditioner
+        return self.before.low + later + self.solve.time.low, self.before.high + later + self.solve.time.high
 
 
 def least_in_all(at: Mapping[str, Whole]) -> list[str]:
@@ -111,5 +111,5 @@ def wholes(some: Sequence[Point]) -> dict[str, Whole]:
     found = {}
     for s in strategies:
         solve = one(some, strategy=s, operation="solve_graph" if graphs else "solve")
-        found[s] = Whole(solve, sum(set_ups.of_solve(some, s)))
+        found[s] = Whole(solve, set_ups.before_solve(some, s))
     return found

@@ -37,8 +37,8 @@ def accuracy_table(model: Model) -> Table | None:
         "Time of the whole solve with set-ups until the relative error of the work of the loads stays below so much, "
         "interpolated between meshes by logarithms, and the strategy that is there first. Empty: no mesh that was measured "
         "has it, or the reference cannot tell such an error. ≤: an upper end, because the coarsest mesh has it, or the error "
-        "changes its sign before, or ends below what the reference tells. ~: the solve is noisy, or another strategy takes "
-        f"less than {set_ups.APART} times as long, by which equal set-ups differ, so that which one is first is not decided. "
+        "changes its sign before, or ends below what the reference tells. ~: the solve is noisy, or another strategy is "
+        f"not told from it: set-ups that a process timed once count as different from a factor of {set_ups.APART} on. "
         "Then the degrees of freedom of the "
         f"finest mesh, and its error. {kinds(shown)}.",
         ["card", "problem", "element", *(f"to {accuracy.percent(target)}" for target in accuracy.TARGETS),

@@ -154,7 +154,7 @@ def limits(model: Model) -> list[str]:
         said.append(f"Whole plastic solves that compare strategies go up to {count(max(plastic))} degrees of freedom; what "
                     "larger ones gain was not measured.")
     if factor := set_up_spread(model):
-        said.append("A set-up is timed once in each run. Of one mesh and strategy it differs between runs on one kind "
+        said.append("Up to schema 10 a process timed a set-up once. Of one mesh and strategy it differs between runs on one kind "
                     f"of card, of other commits and hosts, by a factor of up to {digits(factor)}: what is said of solves "
                     "with set-up is no more certain than that.")
     for card in model.cards:

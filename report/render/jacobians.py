@@ -89,7 +89,7 @@ def lines_of(place: Place, entry: Entry) -> list[list[Cell]]:
         words = [entry.card.short, f"{ELEMENT[element]}, {problem_words(case)}, {count(n_dof)}",
                  PRECONDITION[precondition],
                  STRATEGY[strategy], JACOBIAN[way[0]], str(way[1])]
-        before = sum(set_ups.of_solve(entry.points.get(way, []), strategy))
+        before = set_ups.before_solve(entry.points.get(way, []), strategy).total
         if solve:
             told = [Cell(str(n), n) for n in (solve.newton_iterations, solve.krylov_iterations)]
             told += [number(solve.time, 1e3), number(model_.ratio(solve, newton) if way != NEWTON else None),

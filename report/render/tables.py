@@ -458,7 +458,7 @@ def solve_choice_table(model: Model) -> Table | None:
         "then the same with the set-ups of mesh, strategy and "
         "preconditioner; of how many strategies. *Fixed iterations*: 20 Newton iterations of 30 GMRES iterations each; "
         "*load steps*: to convergence. Medians of one run each. ~: not told from another one, of solves by the rule of all "
-        f"tables; a process times a set-up once, and two count as different from a factor of {set_ups.APART} on. Intervals "
+        f"tables; set-ups that a process timed once count as different from a factor of {set_ups.APART} on. Intervals "
         "are in the appendix. "
         f"{kinds(p.time for _, some in found for p in some).partition(':')[0]}; {where(runs)}.",
         ["card", "problem", "preconditioner", "DoF", "least", "matrix / it", "least, set-up", "matrix / it, set-up", "of"],
