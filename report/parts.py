@@ -148,7 +148,7 @@ def set_ups(_: str, up: str) -> list[str]:
               for those, is_many in ((f"{MANY} strategies or more", True), (f"fewer than {MANY} strategies", False))}
     sizes = " to ".join(dict.fromkeys(count(n) for n in (min(found)[0], max(found)[0])))
     said = f"In {len(found)} whole solves on GPUs ({sizes} DoF), set-ups counted, these take least or are not told from the one " \
-        f"that does: {'; '.join(told(those, some) for those, some in groups.items() if some)}. Set-ups that a process " \
+        f"that does ([by problem]({up}results/report/report.md#which-strategy-solves-in-the-least-time)): {'; '.join(told(those, some) for those, some in groups.items() if some)}. Set-ups that a process " \
         f"timed once count as different from a factor of {set_ups_.APART} on. The mesh's has the search for an order " \
         "in it, where a strategy leaves the order open"
     repaid = []

@@ -447,6 +447,7 @@ def solve_choice_table(model: Model) -> Table | None:
             Cell(f"{ELEMENT[element]}, {problem_words(case)}"),
             Cell(PRECONDITION[precondition]),
             size(n), *cells,
+            Cell(digits(before := 100 * at[least].before.total / at[least].total), before),
             Cell(str(len(at)), len(at))
         ])
     if not rows:
@@ -456,10 +457,10 @@ def solve_choice_table(model: Model) -> Table | None:
         "Whole solves, on GPUs with CUDA graphs: the strategy that takes least, its time, and how many times as long the "
         f"assembled matrix takes ({' or '.join(STRATEGY[s] for s in measured)}{', measured alone' * (len(measured) == 1)}); "
         "then the same with the set-ups of mesh, strategy and "
-        "preconditioner; of how many strategies. *Fixed iterations*: 20 Newton iterations of 30 GMRES iterations each; "
+        "preconditioner, and their share; of how many strategies. *Fixed iterations*: 20 Newton iterations of 30 GMRES iterations each; "
         "*load steps*: to convergence. Medians of one run each. ~: not told from another one, of solves by the rule of all "
         f"tables; set-ups that a process timed once count as different from a factor of {set_ups.APART} on. Intervals "
         "are in the appendix. "
         f"{kinds(p.time for _, some in found for p in some).partition(':')[0]}; {where(runs)}.",
-        ["card", "problem", "preconditioner", "DoF", "least", "matrix / it", "least, set-up", "matrix / it, set-up", "of"],
-        rows, words=3)
+        ["card", "problem", "preconditioner", "DoF", "least", "matrix / it", "least, set-up", "matrix / it, set-up",
+         "set-ups of it, %", "of"], rows, words=3)

@@ -132,7 +132,7 @@ class Rows(unittest.TestCase):
         self.use(c1=self.with_set_ups())
         text = " ".join(parts.set_ups("", "../"))
         self.assertIn("In 1 whole solves on GPUs (311 K DoF), set-ups counted, these take least or are not told from the one that "
-                      "does: of 1 that compare fewer than 10 strategies `element_atomic` in 1 (one alone in 1). Set-ups that a "
+                      "does ([by problem](../results/report/report.md#which-strategy-solves-in-the-least-time)): of 1 that compare fewer than 10 strategies `element_atomic` in 1 (one alone in 1). Set-ups that a "
                       "process timed once count as different from a factor of 1.4 on", text)
         n = small.SIZES[-1][1]
         hex8, tet4 = (math.ceil(0.5 / (slower * n * 1e-10)) for slower in (1.0, 0.5))

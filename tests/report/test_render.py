@@ -195,6 +195,7 @@ class Rendered(unittest.TestCase):
                 "3.00",
                 "patch, 80.0 ms",
                 "2.08",
+                "37.5",
                 "3",
             ],
         )
