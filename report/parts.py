@@ -6,6 +6,7 @@ import collections
 import functools
 import json
 import re
+from collections.abc import Sequence
 
 from report import accuracy as accuracy_, bracket, contact as contact_, model as model_, rows, set_ups as set_ups_, sources
 from report.figures import every_figure
