@@ -37,8 +37,12 @@ class Solved:
 
     steps: int  # between nodes, or refinements: the finer the more
     excess: float  # of the work, relative
-    total: float  # seconds, with set-ups
     whole: Whole
+
+    @property
+    def total(self) -> float:
+        """Seconds, with set-ups."""
+        return self.whole.total
 
     @property
     def error(self) -> float:
@@ -152,7 +156,7 @@ def solved_of(some: Sequence[Point], references: Mapping[str, Reference]) -> dic
             here = [p for p in some if p.element == element and p.case == case]
             for strategy, whole in wholes(here).items():
                 solved.setdefault(element, {}).setdefault(strategy, []).append(
-                    Solved(steps_of(case), reference.excess(whole.solve.work), whole.total, whole))
+                    Solved(steps_of(case), reference.excess(whole.solve.work), whole))
     return solved
 
 

@@ -311,12 +311,12 @@ static fe_status repeat(fe_solver *s, fe_run *r, int repetition)
 
 static fe_status run_solver(fe_run *r, fe_solver *s, fe_share *share)
 {
-    warn_of_anderson(s);
     FE_TRY(open_problem(s, r, share));
     if (s->benchmark.only_setup) {
         if (s->comm->rank == 0) tell_setup(s, r);
         return FE_OK;
     }
+    warn_of_anderson(s);
     FE_TRY(open_solver(s, r, share));
     FE_TRY(describe(s, r));
     FE_TRY(load_steps(s, r));
