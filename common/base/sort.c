@@ -73,3 +73,9 @@ int fe_compare_ints(const void *p, const void *q)
     const int a = *(const int *)p, b = *(const int *)q;
     return (a > b) - (a < b);
 }
+
+int fe_compare_words(const void *p, const void *q)
+{
+    const uint64_t a = *(const uint64_t *)p, b = *(const uint64_t *)q;
+    return (a > b) - (a < b);
+}

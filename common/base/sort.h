@@ -12,8 +12,9 @@ extern "C" {
  * does not depend on `threads`. */
 fe_status fe_sort_words(uint64_t *word, int n, int threads);
 
-/* For qsort: numbers of type int, ascending. */
+/* For qsort: numbers of type int, and words of type uint64_t, ascending. */
 int fe_compare_ints(const void *p, const void *q);
+int fe_compare_words(const void *p, const void *q);
 
 /* A word of a key and an item, and its item. */
 static inline uint64_t fe_word_of(uint32_t key, int item) { return (uint64_t)key << 32 | (uint32_t)item; }

@@ -1,6 +1,7 @@
 /* How warps share the corners of rows. */
 #include "common/problem/visits.h"
 #include "common/backend/device.h"
+#include "common/base/sort.h"
 
 #include <omp.h>
 #include <stdlib.h>
@@ -26,12 +27,6 @@ static void divide_rows(const fe_view *m, fe_part part, draft *k)
     }
 }
 
-static int compare_words(const void *p, const void *q)
-{
-    const uint64_t a = *(const uint64_t *)p, b = *(const uint64_t *)q;
-    return (a > b) - (a < b);
-}
-
 /* Where a corner comes among those of its group: 16 elements, whose numbers share cache lines, after each
  * other, and of these the ones that are seen from the same corner, because the points of a Hex8 turn with it.
  * Quadratic elements do not turn: one after the other.
@@ -49,7 +44,7 @@ static int corner_of(int kind, uint64_t key)
 static void sort_corners(draft *k, int start, int n, uint64_t *word)
 {
     for (int i = 0; i < n; i++) word[i] = key_of(k->kind, k->corner[start + i]) << 16 | (unsigned)i;
-    qsort(word, (size_t)n, sizeof *word, compare_words);
+    qsort(word, (size_t)n, sizeof *word, fe_compare_words);
     for (int i = 0; i < n; i++) {
         k->place[start + i] = (uint16_t)word[i];
         k->corner[start + i] = corner_of(k->kind, word[i] >> 16);

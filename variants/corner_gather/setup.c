@@ -1,5 +1,6 @@
 /* Where corner_gather stores forces: a place for each corner of each element. */
 #include "common/backend/device.h"
+#include "common/base/sort.h"
 #include "common/problem/visits.h"
 #include "variants/corner_gather/assembly.h"
 
@@ -65,12 +66,6 @@ static void fill_slices(const fe_view *m, int kind, slots *s)
         for (int a = 0; a < n_corner; a++) s->place[(size_t)a * m->ld + e] = s->slice[s->n_slice];
 }
 
-static int compare_words(const void *p, const void *q)
-{
-    const uint64_t a = *(const uint64_t *)p, b = *(const uint64_t *)q;
-    return (a > b) - (a < b);
-}
-
 /* Which of a block's corners is corner a of its element number i: thread + threads × corner of the thread. */
 static int source_of(int kind, int i, int a)
 {
@@ -90,7 +85,7 @@ static void sort_block(const fe_view *m, int kind, int first, int last, const sl
         for (int a = 0; a < n_corner; a++)
             word[n++] =
                 (uint64_t)s->place[(size_t)a * m->ld + e] << 32 | (unsigned)source_of(kind, e - first, a);
-    qsort(word, (size_t)n, sizeof *word, compare_words);
+    qsort(word, (size_t)n, sizeof *word, fe_compare_words);
     for (int i = 0; i < n; i++)
         s->sorted[start + i] = (int)(word[i] >> 32), s->source[start + i] = (uint16_t)word[i];
 }
