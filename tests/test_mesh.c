@@ -1,8 +1,10 @@
 /* Meshes in memory: boxes, adjacency, parts, the figures of quality. */
 #include "common/mesh/bisect.h"
+#include "common/mesh/incidence.h"
 #include "common/mesh/jacobian.h"
 #include "common/mesh/mesh.h"
 #include "tests/common.h"
+#include "tests/scene.h"
 #include "variants/patch/assembly.h"
 
 #include <stdlib.h>
@@ -219,6 +221,60 @@ static void node_elements_are_the_transpose(void **state)
     fe_mesh_close(&mesh);
 }
 
+/* Lists as two loops write them, from rows of elements and from rows of corners, by any number of threads: of
+ * a mesh that several chunks share, in its own order and in a random one. */
+static void corners_are_listed_by_any_number_of_threads(void **state)
+{
+    (void)state;
+    for (int random = 0; random < 2; ++random) {
+        fe_mesh mesh = small_box(FE_TET4, 20, 19, 21, 0);
+        if (random) must(fe_mesh_reorder(&mesh, FE_ORDER_RANDOM, 3));
+        const int n = 4 * mesh.n_elem;
+        assert_true(n > 2 << 16);
+        int *start = zeros((size_t)mesh.n_node + 1, sizeof *start), *at = zeros(mesh.n_node, sizeof *at),
+            *code = zeros(n, sizeof *code), *turned = zeros(n, sizeof *turned);
+        for (int k = 0; k < n; ++k)
+            ++start[mesh.conn[k] + 1], turned[k % 4 * mesh.n_elem + k / 4] = mesh.conn[k];
+        for (int i = 0; i < mesh.n_node; ++i) start[i + 1] += start[i], at[i] = start[i];
+        for (int k = 0; k < n; ++k) code[at[mesh.conn[k]]++] = (k / 4 << 3) + k % 4;
+        for (int threads = 1; threads < 20; threads += 5)
+            for (int by_corner = 0; by_corner < 2; ++by_corner) {
+                const size_t many = (size_t)mesh.n_elem;
+                const fe_corners_of of = {by_corner ? turned : mesh.conn,
+                                          mesh.n_node,
+                                          mesh.n_elem,
+                                          4,
+                                          by_corner ? 1 : 4,
+                                          by_corner ? many : 1,
+                                          3};
+                int *first, *entry;
+                must(fe_list_corners(&of, threads, "test", &first, &entry));
+                assert_memory_equal(first, start, ((size_t)mesh.n_node + 1) * sizeof *first);
+                assert_memory_equal(entry, code, (size_t)n * sizeof *entry);
+                free(first), free(entry);
+            }
+        free(start), free(at), free(code), free(turned);
+        fe_mesh_close(&mesh);
+    }
+}
+
+/* Also what threads clear together, in memory that was written before. */
+static void large_arrays_are_cleared(void **state)
+{
+    (void)state;
+    for (size_t n = ((size_t)7 << 20) + 1; n < (size_t)20 << 20; n += ((size_t)3 << 20) + 13) {
+        char *bytes;
+        must(fe_reserve(n, 1, "test", (void **)&bytes));
+        memset(bytes, 1, n);
+        free(bytes);
+        must(fe_allocate(n, 1, "test", (void **)&bytes));
+        assert_int_equal((uintptr_t)bytes % 64, 0);
+        for (size_t i = 0; i < n; ++i)
+            if (bytes[i]) fail_msg("byte %zu of %zu", i, n);
+        free(bytes);
+    }
+}
+
 /* Removing the middle layer of elements of 1 x 1 x 5 cells leaves two parts (and its nodes stay with them).
  */
 static void parts_are_found(void **state)
@@ -372,6 +428,8 @@ int main(void)
         cmocka_unit_test(bad_boxes_are_refused),
         cmocka_unit_test(tetrahedra_are_covered_by_fans),
         cmocka_unit_test(node_elements_are_the_transpose),
+        cmocka_unit_test(corners_are_listed_by_any_number_of_threads),
+        cmocka_unit_test(large_arrays_are_cleared),
         cmocka_unit_test(parts_are_found),
         cmocka_unit_test(quality_of_ideal_elements),
         cmocka_unit_test(inverted_elements_are_turned),

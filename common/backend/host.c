@@ -49,8 +49,8 @@ static void host_close(fe_device *d)
 
 static fe_status host_allocate(fe_device *d, size_t bytes, void **memory)
 {
-    allocation *a = aligned_alloc(64, bytes + sizeof *a);
-    if (!a) return FE_OUT_OF_MEMORY;
+    allocation *a;
+    FE_TRY(fe_reserve(bytes + sizeof *a, 1, "device memory", (void **)&a));
     a->next = self(d)->memory, a->bytes = bytes;
     self(d)->memory = a;
     *memory = a + 1;

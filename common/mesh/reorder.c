@@ -92,7 +92,7 @@ static fe_status elements_after_nodes(const fe_mesh *mesh, const int *node_order
         }
         status = fe_sort_words(word, mesh->n_elem, threads);
     }
-    for (int e = 0; status == FE_OK && e < mesh->n_elem; ++e) elem_order[e] = fe_item_of(word[e]);
+    if (status == FE_OK) fe_items_of(word, mesh->n_elem, threads, elem_order);
     free(word), free(number);
     return status;
 }
@@ -178,7 +178,7 @@ static fe_status morton_order(const fe_mesh *mesh, int *order)
     FE_RESERVE(key, mesh->n_node, "Morton keys");
     fe_status status = fe_reserve((size_t)mesh->n_node, sizeof *word, "Morton keys", (void **)&word);
     if (status == FE_OK) status = sort_along_curve(mesh, key, word);
-    for (int i = 0; status == FE_OK && i < mesh->n_node; ++i) order[i] = fe_item_of(word[i]);
+    if (status == FE_OK) fe_items_of(word, mesh->n_node, omp_get_max_threads(), order);
     free(key), free(word);
     return status;
 }
@@ -202,7 +202,9 @@ static fe_status find_order(const fe_mesh *mesh, fe_order order, uint64_t seed, 
 static fe_status find_orders(const fe_mesh *mesh, fe_order order, uint64_t seed, int *node_order,
                              int *elem_order)
 {
+#pragma omp parallel for schedule(static) num_threads(omp_get_max_threads())
     for (int i = 0; i < mesh->n_node; ++i) node_order[i] = i;
+#pragma omp parallel for schedule(static) num_threads(omp_get_max_threads())
     for (int e = 0; e < mesh->n_elem; ++e) elem_order[e] = e;
     if (order == FE_ORDER_AS_IS) return FE_OK;
     if (order == FE_ORDER_BISECTION) return fe_mesh_order_pieces(mesh, elem_order, node_order);
@@ -218,9 +220,9 @@ fe_status fe_mesh_arrange(const fe_mesh *mesh, fe_order order, uint64_t seed, fe
     if ((int)order < 0 || order >= FE_N_ORDER)
         return fe_fail(FE_BAD_INPUT, "order %d is not one of 0..%d", (int)order, FE_N_ORDER - 1);
     *a = (fe_arrangement){.name = fe_order_names[order], .in_pieces = order == FE_ORDER_BISECTION};
-    fe_status status = fe_allocate((size_t)mesh->n_node, sizeof(int), "renumbering", (void **)&a->node);
+    fe_status status = fe_reserve((size_t)mesh->n_node, sizeof(int), "renumbering", (void **)&a->node);
     if (status == FE_OK)
-        status = fe_allocate((size_t)mesh->n_elem, sizeof(int), "renumbering", (void **)&a->elem);
+        status = fe_reserve((size_t)mesh->n_elem, sizeof(int), "renumbering", (void **)&a->elem);
     if (status == FE_OK) status = find_orders(mesh, order, seed, a->node, a->elem);
     if (status != FE_OK) fe_arrangement_close(a);
     return status;

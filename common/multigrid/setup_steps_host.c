@@ -1,4 +1,5 @@
 /* Steps of the set-up in host memory. */
+#include "common/base/chunk.h"
 #include "common/multigrid/aggregate.h"
 #include "common/multigrid/dense_inverse.h"
 #include "common/multigrid/elastic_rows.h"
@@ -197,8 +198,7 @@ static fe_status find_absent(fe_setup *k)
     FE_ALLOCATE(G, k->n_own, "aggregates");
 #pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int t = 0; t < k->threads; t++) {
-        const int first = (int)((int64_t)k->n_own * t / k->threads),
-                  last = (int)((int64_t)k->n_own * (t + 1) / k->threads);
+        const int first = fe_chunk(k->n_own, t, k->threads), last = fe_chunk(k->n_own, t + 1, k->threads);
         add_gram(k, first, last, G);
         for (int a = first; a < last; a++) fe_rigid_absent(G[a], k->next_absent + 6 * (size_t)a);
     }

@@ -1,4 +1,5 @@
 #include "common/multigrid/sparse.h"
+#include "common/base/chunk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -147,8 +148,7 @@ fe_status fe_sparse_count(const fe_sparse *A, const fe_sparse *B, int threads, i
     FE_ALLOCATE(marks, (size_t)threads * (size_t)B->n_column + 1, "multigrid matrix");
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int t = 0; t < threads; t++) {
-        const int from = (int)((int64_t)A->n_row * t / threads),
-                  to = (int)((int64_t)A->n_row * (t + 1) / threads);
+        const int from = fe_chunk(A->n_row, t, threads), to = fe_chunk(A->n_row, t + 1, threads);
         for (int i = from; i < to; i++)
             C->first[i + 1] = find_columns(A, B, i, marks + (size_t)t * B->n_column, NULL);
     }
@@ -163,8 +163,7 @@ static fe_status fill(const fe_sparse *A, const fe_sparse *B, int upper, int thr
     FE_ALLOCATE(marks, (size_t)threads * (size_t)B->n_column + 1, "multigrid matrix");
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int t = 0; t < threads; t++) {
-        const int from = (int)((int64_t)A->n_row * t / threads),
-                  to = (int)((int64_t)A->n_row * (t + 1) / threads);
+        const int from = fe_chunk(A->n_row, t, threads), to = fe_chunk(A->n_row, t + 1, threads);
         int *mark = marks + (size_t)t * B->n_column;
         for (int i = from; i < to; i++) {
             const int n = find_columns(A, B, i, mark, C->column + C->first[i]);

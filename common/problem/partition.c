@@ -142,7 +142,12 @@ static fe_status find_idle(int n_rank, int n_node, const int *owner, int *rank)
 {
     uint8_t *owns = NULL;
     FE_ALLOCATE(owns, n_rank, "partition");
-    for (int i = 0; i < n_node; i++) owns[owner[i]] = 1;
+#pragma omp parallel for schedule(static) num_threads(omp_get_max_threads())
+    for (int i = 0; i < n_node; i++)
+        if (i == 0 || owner[i] != owner[i - 1]) {
+#pragma omp atomic write
+            owns[owner[i]] = 1;
+        }
     for (*rank = 0; *rank < n_rank && owns[*rank];) ++*rank;
     free(owns);
     return FE_OK;
@@ -150,6 +155,7 @@ static fe_status find_idle(int n_rank, int n_node, const int *owner, int *rank)
 
 static void contiguous_owners(const fe_mesh *mesh, int n_rank, int *owner)
 {
+#pragma omp parallel for schedule(static) num_threads(omp_get_max_threads())
     for (int i = 0; i < mesh->n_node; i++) owner[i] = (int)((int64_t)i * n_rank / mesh->n_node);
 }
 
@@ -158,7 +164,8 @@ static fe_status bisection_owners(const fe_mesh *mesh, int n_rank, int *owner)
 {
     const int n = mesh->n_node, most = n / n_rank;
     int *order = NULL;
-    FE_ALLOCATE(order, n, "partition");
+    FE_RESERVE(order, n, "partition");
+#pragma omp parallel for schedule(static) num_threads(omp_get_max_threads())
     for (int i = 0; i < n; i++) order[i] = i;
     const fe_status status = fe_bisect(mesh->x, order, n, most, omp_get_max_threads());
     for (int i = 0; status == FE_OK && i < n; i++)
@@ -172,6 +179,7 @@ static double duplicates(const fe_mesh *mesh, const int *owner)
 {
     const int n_corner = fe_corners(mesh->kind);
     int64_t again = 0;
+#pragma omp parallel for schedule(static) num_threads(omp_get_max_threads()) reduction(+ : again)
     for (int e = 0; e < mesh->n_elem; e++) {
         const int *node = mesh->conn + (size_t)e * n_corner;
         for (int c = 1; c < n_corner; c++) {
@@ -193,7 +201,7 @@ static fe_status auto_owners(const fe_mesh *mesh, fe_partition *p)
     p->method = FE_PARTITION_CONTIGUOUS;
     const double slabs = duplicates(mesh, p->owner);
     if (slabs <= hardly_any) return FE_OK;
-    FE_ALLOCATE(compact, mesh->n_node, "partition");
+    FE_RESERVE(compact, mesh->n_node, "partition");
     int method = FE_HAVE_METIS ? FE_PARTITION_METIS : FE_PARTITION_BISECTION;
     fe_status status = FE_HAVE_METIS ? metis_owners(mesh, p->n_rank, compact) : FE_FAILED;
     if (status == FE_FAILED) { /* METIS cannot, or is not there */
@@ -216,7 +224,7 @@ fe_status fe_partition_mesh(const fe_mesh *mesh, int n_rank, int method, fe_part
     *p = (fe_partition){.n_rank = n_rank};
     if (n_rank < 1 || n_rank > mesh->n_node)
         return fe_fail(FE_BAD_INPUT, "--ranks %d: %s has %d nodes", n_rank, mesh->path, mesh->n_node);
-    FE_ALLOCATE(p->owner, mesh->n_node, "partition");
+    FE_RESERVE(p->owner, mesh->n_node, "partition");
     p->method = method;
     if (n_rank == 1 || method == FE_PARTITION_CONTIGUOUS) {
         p->method = FE_PARTITION_CONTIGUOUS;

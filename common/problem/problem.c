@@ -1,5 +1,6 @@
 /* Uploads a share: builds its local arrays on the host, copies them to the device, and frees them. */
 #include "common/mesh/corners.h"
+#include "common/mesh/incidence.h"
 #include "common/problem/share.h"
 #include "common/problem/state.h"
 #include "have/cuda.h"
@@ -32,8 +33,8 @@ fe_j2 fe_j2_of(const fe_material *material)
 static fe_status local_mesh(const fe_mesh *mesh, const fe_share *s, int ld, local_arrays *a)
 {
     const int n_corner = fe_corners(mesh->kind), threads = omp_get_max_threads();
-    FE_ALLOCATE(a->x, 3 * (size_t)s->n_local, "local coordinates");
-    FE_ALLOCATE(a->conn, (size_t)n_corner * ld, "local elements");
+    FE_RESERVE(a->x, 3 * (size_t)s->n_local, "local coordinates");
+    FE_RESERVE(a->conn, (size_t)n_corner * ld, "local elements");
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int i = 0; i < s->n_local; i++)
         memcpy(a->x + 3 * (size_t)i, mesh->x + 3 * (size_t)s->node[i], 3 * sizeof *a->x);
@@ -51,17 +52,9 @@ static fe_status local_mesh(const fe_mesh *mesh, const fe_share *s, int ld, loca
 
 static fe_status corner_rows(const fe_share *s, int kind, int ld, local_arrays *a)
 {
-    const int n_corner = fe_corners(kind);
-    FE_ALLOCATE(a->first, (size_t)s->n_local + 2, "node rows");
-    int *count = a->first + 1; /* counts, then write positions, then starts */
-    for (int c = 0; c < n_corner; c++)
-        for (int e = 0; e < s->n_elem; e++) count[1 + a->conn[(size_t)c * ld + e]]++;
-    for (int i = 0; i < s->n_local; i++) count[i + 1] += count[i];
-    FE_ALLOCATE(a->corner, count[s->n_local], "node rows");
-    for (int e = 0; e < s->n_elem; e++)
-        for (int c = 0; c < n_corner; c++)
-            a->corner[count[a->conn[(size_t)c * ld + e]]++] = fe_corner_code(kind, e, c);
-    return FE_OK;
+    const fe_corners_of of = {a->conn,    s->n_local,          s->n_elem, fe_corners(kind), 1,
+                              (size_t)ld, fe_corner_bits(kind)};
+    return fe_list_corners(&of, omp_get_max_threads(), "node rows", &a->first, &a->corner);
 }
 
 static fe_status upload(const fe_share *s, int kind, const local_arrays *a, fe_device *d, fe_view *m)

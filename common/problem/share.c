@@ -1,11 +1,48 @@
 /* One rank's share: its nodes, ghosts and elements in local numbers, and its halo. */
 #include "common/problem/share.h"
+#include "common/base/chunk.h"
 
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAR, AT_BORDER, INSIDE }; /* elements with no, some, and all corners owned by a rank */
+enum { FAR, AT_BORDER, INSIDE };             /* elements with no, some, and all corners owned by a rank */
+enum { ELSEWHERE, GHOST, BORDER, INTERIOR }; /* nodes */
+enum { N_PLACE = 4, MOST_CHUNKS = 256 };
+
+/* *to: the items order [n] (NULL: 0, 1, ...) that have a place, those of the highest first, each in their
+ * order. count: how many have each place. */
+static fe_status sort_by_place(int n, const int *order, const uint8_t *place, const char *what,
+                               int count[N_PLACE], int **to)
+{
+    const int threads = omp_get_max_threads(), chunks = threads < MOST_CHUNKS ? threads : MOST_CHUNKS;
+    int at[MOST_CHUNKS][N_PLACE], n_placed = 0;
+#pragma omp parallel for schedule(static, 1) num_threads(chunks)
+    for (int t = 0; t < chunks; t++) {
+        int here[N_PLACE] = {0};
+        for (int k = fe_chunk(n, t, chunks); k < fe_chunk(n, t + 1, chunks); k++)
+            here[place[order ? order[k] : k]]++;
+        memcpy(at[t], here, sizeof here);
+    }
+    for (int p = N_PLACE - 1; p > 0; p--) {
+        const int before = n_placed;
+        for (int t = 0; t < chunks; t++) {
+            const int here = at[t][p];
+            at[t][p] = n_placed;
+            n_placed += here;
+        }
+        count[p] = n_placed - before;
+    }
+    count[0] = n - n_placed;
+    FE_TRY(fe_reserve((size_t)n_placed, sizeof **to, what, (void **)to));
+#pragma omp parallel for schedule(static, 1) num_threads(chunks)
+    for (int t = 0; t < chunks; t++)
+        for (int k = fe_chunk(n, t, chunks); k < fe_chunk(n, t + 1, chunks); k++) {
+            const int i = order ? order[k] : k;
+            if (place[i]) (*to)[at[t][place[i]]++] = i;
+        }
+    return FE_OK;
+}
 
 static int place_of(const fe_mesh *mesh, const fe_partition *p, int rank, int e)
 {
@@ -35,19 +72,11 @@ static int has_own_pieces(const fe_partition *p, const fe_arrangement *a, const 
 static fe_status find_elements(const fe_mesh *mesh, const fe_partition *p, const fe_arrangement *a,
                                uint8_t *place, fe_share *s)
 {
-    int interior = 0, border = 0;
-#pragma omp parallel for schedule(static) num_threads(omp_get_max_threads()) reduction(+ : interior, border)
-    for (int e = 0; e < mesh->n_elem; e++) {
-        place[e] = (uint8_t)place_of(mesh, p, s->rank, e);
-        interior += place[e] == INSIDE, border += place[e] == AT_BORDER;
-    }
-    s->n_elem_interior = interior, s->n_elem = interior + border;
-    FE_ALLOCATE(s->elem, s->n_elem, "elements of a rank");
-    int at[] = {[AT_BORDER] = interior, [INSIDE] = 0};
-    for (int k = 0; k < mesh->n_elem; k++) {
-        const int e = a ? a->elem[k] : k;
-        if (place[e] != FAR) s->elem[at[place[e]]++] = e;
-    }
+    int count[N_PLACE];
+#pragma omp parallel for schedule(static) num_threads(omp_get_max_threads())
+    for (int e = 0; e < mesh->n_elem; e++) place[e] = (uint8_t)place_of(mesh, p, s->rank, e);
+    FE_TRY(sort_by_place(mesh->n_elem, a ? a->elem : NULL, place, "elements of a rank", count, &s->elem));
+    s->n_elem_interior = count[INSIDE], s->n_elem = count[INSIDE] + count[AT_BORDER];
     return FE_OK;
 }
 
@@ -64,7 +93,7 @@ static fe_status take_elements(const fe_mesh *mesh, const fe_partition *p, const
         FE_TRY(fe_mesh_sort_pieces(mesh, s->n_elem_interior, s->elem));
         FE_TRY(fe_mesh_sort_pieces(mesh, s->n_elem - s->n_elem_interior, s->elem + s->n_elem_interior));
     }
-    FE_ALLOCATE(s->counted, s->n_elem, "elements of a rank");
+    FE_RESERVE(s->counted, s->n_elem, "elements of a rank");
 #pragma omp parallel for schedule(static) num_threads(omp_get_max_threads())
     for (int k = 0; k < s->n_elem; k++) s->counted[k] = lowest_owner(mesh, p, s->elem[k]) == s->rank;
     return FE_OK;
@@ -85,36 +114,35 @@ static int in_halo_order(const void *left, const void *right, void *context)
                                       : (o->tag[a] > o->tag[b]) - (o->tag[a] < o->tag[b]);
 }
 
-enum { ELSEWHERE = -1, GHOST = -2, BORDER = -3, INTERIOR = -4 }; /* in `local`, before numbers are given */
-
-/* Classifies each node of the mesh for this rank, and counts. */
-static void sort_nodes(const fe_mesh *mesh, const fe_partition *p, fe_share *s)
+/* Owned nodes and ghosts, by place. place [n_node] is scratch. */
+static fe_status find_nodes(const fe_mesh *mesh, const fe_partition *p, const fe_arrangement *a,
+                            uint8_t *place, fe_share *s)
 {
     const int n_corner = fe_corners(mesh->kind);
-    for (int i = 0; i < mesh->n_node; i++) s->local[i] = p->owner[i] == s->rank ? INTERIOR : ELSEWHERE;
+    int count[N_PLACE];
+#pragma omp parallel for schedule(static) num_threads(omp_get_max_threads())
+    for (int i = 0; i < mesh->n_node; i++) place[i] = p->owner[i] == s->rank ? INTERIOR : ELSEWHERE;
     for (int k = s->n_elem_interior; k < s->n_elem; k++)
         for (int c = 0; c < n_corner; c++) {
             const int i = mesh->conn[(size_t)s->elem[k] * n_corner + c];
-            s->local[i] = p->owner[i] == s->rank ? BORDER : GHOST;
+            place[i] = p->owner[i] == s->rank ? BORDER : GHOST;
         }
-    int count[3] = {0};
-    for (int i = 0; i < mesh->n_node; i++)
-        if (s->local[i] != ELSEWHERE) count[s->local[i] - INTERIOR]++;
-    s->n_node_interior = count[0];
-    s->n_owned = count[0] + count[BORDER - INTERIOR];
-    s->n_local = s->n_owned + count[GHOST - INTERIOR];
+    FE_TRY(sort_by_place(mesh->n_node, a ? a->node : NULL, place, "nodes of a rank", count, &s->node));
+    s->n_node_interior = count[INTERIOR];
+    s->n_owned = count[INTERIOR] + count[BORDER];
+    s->n_local = s->n_owned + count[GHOST];
+    return FE_OK;
 }
 
 static fe_status take_nodes(const fe_mesh *mesh, const fe_partition *p, const fe_arrangement *a, fe_share *s)
 {
-    FE_ALLOCATE(s->local, mesh->n_node, "nodes of a rank");
-    sort_nodes(mesh, p, s);
-    FE_ALLOCATE(s->node, s->n_local, "nodes of a rank");
-    int at[3] = {0, s->n_node_interior, s->n_owned};
-    for (int k = 0; k < mesh->n_node; k++) {
-        const int i = a ? a->node[k] : k;
-        if (s->local[i] != ELSEWHERE) s->node[at[s->local[i] - INTERIOR]++] = i;
-    }
+    const int threads = omp_get_max_threads();
+    uint8_t *place = NULL;
+    FE_RESERVE(s->local, mesh->n_node, "nodes of a rank");
+    FE_RESERVE(place, mesh->n_node, "nodes of a rank");
+    const fe_status status = find_nodes(mesh, p, a, place, s);
+    free(place);
+    FE_TRY(status);
     if (has_own_pieces(p, a, s)) { /* a patch finds its nodes side by side */
         const int interior = s->n_node_interior, from = s->n_elem_interior;
         FE_TRY(fe_mesh_sort_nodes(mesh, from, s->elem, interior, s->node));
@@ -123,6 +151,9 @@ static fe_status take_nodes(const fe_mesh *mesh, const fe_partition *p, const fe
     }
     halo_order order = {p->owner, NULL, mesh->node_tag};
     qsort_r(s->node + s->n_owned, (size_t)(s->n_local - s->n_owned), sizeof *s->node, in_halo_order, &order);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int i = 0; i < mesh->n_node; i++) s->local[i] = -1;
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int i = 0; i < s->n_local; i++) s->local[s->node[i]] = i;
     return FE_OK;
 }

@@ -26,13 +26,14 @@ static fe_status read_view(draft *k, fe_device *d)
     const fe_view *m = k->m;
     const size_t n_conn = (size_t)k->n_corner * m->ld, n_first = (size_t)m->n_owned + 1;
     int most = 0;
-    FE_ALLOCATE(k->conn, n_conn, "matrix");
-    FE_ALLOCATE(k->corner_first, n_first, "matrix");
+    FE_RESERVE(k->conn, n_conn, "matrix");
+    FE_RESERVE(k->corner_first, n_first, "matrix");
     FE_TRY(d->ops->memory.download(d, n_conn * sizeof *k->conn, m->conn, k->conn));
     FE_TRY(d->ops->memory.download(d, n_first * sizeof *k->corner_first, m->corner_first, k->corner_first));
     const size_t n = (size_t)k->corner_first[m->n_owned];
-    FE_ALLOCATE(k->corner, n, "matrix");
+    FE_RESERVE(k->corner, n, "matrix");
     FE_TRY(d->ops->memory.download(d, n * sizeof *k->corner, m->corner, k->corner));
+#pragma omp parallel for schedule(static) num_threads(k->threads) reduction(max : most)
     for (int i = 0; i < m->n_owned; i++) {
         const int valence = k->corner_first[i + 1] - k->corner_first[i];
         if (valence > most) most = valence;
@@ -81,18 +82,20 @@ static int sort_columns(const draft *k, int row)
 static fe_status order_rows(draft *k, const bsr_rows *r, int *length)
 {
     uint64_t *word = NULL;
-    FE_ALLOCATE(k->node, r->n_row, "matrix");
-    FE_ALLOCATE(k->at, r->n_row, "matrix");
+    FE_RESERVE(k->node, r->n_row, "matrix");
+    FE_RESERVE(k->at, r->n_row, "matrix");
 #pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int i = 0; i < r->n_row; i++) {
         length[i] = find_columns(k, r->row + i);
         k->node[i] = r->row + i, k->at[i] = i;
     }
     if (r->shift == 0) return FE_OK;
-    FE_ALLOCATE(word, r->n_row, "matrix");
+    FE_RESERVE(word, r->n_row, "matrix");
+#pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int i = 0; i < r->n_row; i++)
         word[i] = fe_word_of((uint32_t)(i / BSR_WINDOW * k->most_columns + k->most_columns - length[i]), i);
     const fe_status status = fe_sort_words(word, r->n_row, k->threads);
+#pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int i = 0; i < r->n_row; i++) {
         k->node[i] = r->row + fe_item_of(word[i]), k->at[fe_item_of(word[i])] = i;
         length[i] = k->most_columns - (int)(word[i] >> 32) % k->most_columns;
@@ -106,12 +109,17 @@ static fe_status count_places(draft *k, bsr_rows *r, const int *length)
 {
     const int slice = 1 << r->shift, n_slice = (int)(((int64_t)r->n_row + slice - 1) / slice);
     int64_t n_place = 0;
-    FE_ALLOCATE(k->first, (size_t)n_slice + 1, "matrix");
+    FE_RESERVE(k->first, (size_t)n_slice + 1, "matrix");
+    k->first[0] = 0;
+#pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int s = 0; s < n_slice; s++) {
         int widest = 0;
-        for (int i = s * slice; i < r->n_row && i < (s + 1) * slice; i++)
+        for (int64_t i = (int64_t)s * slice; i < r->n_row && i < ((int64_t)s + 1) * slice; i++)
             if (length[i] > widest) widest = length[i];
-        n_place += widest;
+        k->first[s + 1] = widest;
+    }
+    for (int s = 0; s < n_slice; s++) {
+        n_place += k->first[s + 1];
         if (n_place > INT32_MAX)
             return fe_fail(FE_BAD_INPUT, "matrix: more than %d blocks on one rank; use more ranks",
                            INT32_MAX);
@@ -144,14 +152,14 @@ static fe_status build_rows(draft *k, fe_device *d, bsr_rows *r)
 {
     const size_t slice = (size_t)1 << r->shift;
     int *length = NULL;
-    FE_ALLOCATE(length, r->n_row, "matrix");
+    FE_RESERVE(length, r->n_row, "matrix");
     fe_status status = order_rows(k, r, length);
     if (status == FE_OK) status = count_places(k, r, length);
     free(length);
     FE_TRY(status);
     const size_t n_slice = ((size_t)r->n_row + slice - 1) >> r->shift, n = (size_t)r->n_place * slice;
-    FE_ALLOCATE(k->column, n, "matrix");
-    FE_ALLOCATE(k->diagonal, r->n_row, "matrix");
+    FE_RESERVE(k->column, n, "matrix");
+    FE_RESERVE(k->diagonal, r->n_row, "matrix");
     fill_columns(k, r);
     if (r->shift > 0) { /* what is sorted */
         FE_TRY(fe_device_upload(d, (size_t)r->n_row, sizeof *k->node, k->node, "matrix", (void **)&r->node));

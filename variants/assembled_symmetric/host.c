@@ -2,6 +2,7 @@
  * has a share of the rows, and adds what goes to other rows to sums of its own, which are added to the output
  * when all threads are done: there are no atomics, and the bits depend on the number of threads alone. */
 #include "common/backend/device.h"
+#include "common/base/chunk.h"
 #include "common/problem/loops.h"
 #include "variants/assembled_bsr/matrix.h"
 
@@ -136,8 +137,7 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const voi
     for (int t = 0; t < threads; t++) is_alone &= shares[t].from == shares[t].to;
     if (is_alone) return FE_OK;
     FE_PARALLEL_FOR (t, 0, threads, 1, threads)
-        add_sums(shares, threads, (int)((int64_t)n_owned * t / threads),
-                 (int)((int64_t)n_owned * (t + 1) / threads), y);
+        add_sums(shares, threads, fe_chunk(n_owned, t, threads), fe_chunk(n_owned, t + 1, threads), y);
     return FE_OK;
 }
 
