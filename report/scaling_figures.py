@@ -12,7 +12,7 @@ from report.model import Card, Model, Point, Time
 from report.panels import COLOURED, GREY, INK, Axis, Figure, Panel, figure, linear, style_of
 from report.places import NEAR
 from report.text import count
-from report.words import ELEMENT, STRATEGY, in_order
+from report.words import ELEMENT, ELEMENTS, STRATEGY, in_order
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,35 +71,35 @@ def scaling(model: Model, machine: tuple[str, str], card: Card) -> Figure | None
     groups: dict[tuple[str, str, int, str], list[Speed]] = {}
     for s in all_:
         groups.setdefault((s.kind, s.mesh, round(math.log(s.n_dof, NEAR)), s.element), []).append(s)
-    for (kind, mesh, _, element), some in sorted(groups.items(), key=lambda g: (g[0][0], g[0][1], g[0][2], g[0][3])):
+    in_turn = sorted(groups.items(), key=lambda g: (*g[0][:3], (*ELEMENTS, g[0][3]).index(g[0][3])))
+    for (kind, mesh, _, element), some in in_turn:
         # of each strategy and number of ranks one value: the newest run's, peers if both
         best: dict[tuple[str, int], Speed] = {}
         for s in sorted(some, key=lambda s: (model.runs.index(s.run), s.communication != "peer")):
             best.setdefault((s.strategy, s.ranks), s)
-        most = max(r for _, r in best)
-        if most < 2:
-            continue
-        ranks = sorted({r for _, r in best} | {1})
-        x = Axis("GPUs" if card.backend == "cuda" else "ranks", 0.85, most * 1.12,
+        ranks = sorted({r for _, r in best})
+        x = Axis("GPUs" if card.backend == "cuda" else "ranks", 0.8 * ranks[0], 1.25 * ranks[-1],
                  tuple((str(r), float(r)) for r in ranks), True)
         if kind == "strong":
-            high = max(max(s.gain.high for s in best.values()), most) * 1.1
+            high = max(max(s.gain.high for s in best.values()), ranks[-1]) * 1.1
             low = min(min(s.gain.low for s in best.values()) / 1.1, 0.8)
             ticks = tuple((f"{t:g}", t) for t in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0) if low <= t <= high)
             y = Axis("speed-up", low, high, ticks, True)
         else:
-            y = linear("efficiency", 1.1)
+            y = linear("efficiency", 1.05, min(0.8, *(s.gain.low - 0.02 for s in best.values())))
         size = count(some[0].n_dof)
         title = f"{ELEMENT[element]}, {mesh}, {size}" + (" a rank" if kind == "weak" else "")
         panel = Panel(title, x, y)
-        panel.dashed.append(([(1.0, 1.0), (float(most), float(most) if kind == "strong" else 1.0)], INK))
+        for r in ranks:  # level: strategies stand beside each other
+            ideal = float(r) if kind == "strong" else 1.0
+            panel.dashed.append(([(r / 1.14, ideal), (r * 1.14, ideal)], INK))
         strategies = in_order(s for s, _ in best)
         for strategy in strategies:
             colour, shape = style_of(strategy)
             for (name, r), s in best.items():
                 if name != strategy:
                     continue
-                at = float(r) * (1 + 0.05 * (strategies.index(strategy) / max(len(strategies) - 1, 1) - 0.5))
+                at = r * (1 + 0.2 * ((strategies.index(strategy) + 0.5) / len(strategies) - 0.5))
                 if s.gain.high > s.gain.low:
                     panel.thin.append(([(at, s.gain.low), (at, s.gain.high)], colour))
                 panel.mark(at, s.gain.value, colour, shape, s.gain.noisy)
@@ -111,8 +111,8 @@ def scaling(model: Model, machine: tuple[str, str], card: Card) -> Figure | None
     if any(p[2] == GREY for panel in panels for p in panel.points):
         legend.append(("others", GREY, style_of("")[1]))
     return figure(f"scaling-{card.key}", f"Strong and weak scaling, {card.words}",
-                  "One GMRES iteration (recorded as a graph where it was timed so) on several GPUs over one GPU of the same run: speed-up for a mesh of one "
-                  f"size, efficiency for a box of one size per GPU; {card.words}. Dashed: ranks cost nothing. "
+                  "One GMRES iteration (recorded as a graph where it was timed so) on several GPUs over one GPU of the same run: "
+                  f"speed-up for a mesh of one size, efficiency for a box of one size per GPU; {card.words}. Dashed: ranks cost nothing. "
                   f"{kind_of(times, ratios=True)}; "
                   f"{where(runs)}.", panels, runs, columns=4, height=height, left=1.0,
                   legend=legend)
