@@ -54,6 +54,8 @@ fe_status set_up_all(group &g, const fe_mesh *mesh)
         e.full = status == FE_OUT_OF_MEMORY;
         FE_TRY(status);
     }
+    for (bench_workload &c : g.cases)
+        if (c.device) fe_problem_forget_mesh(&c.problem);
     return FE_OK;
 }
 

@@ -436,6 +436,7 @@ static fe_status time_all(bench *b, int *n, entrant *list)
         FE_TRY(open_entrant(b, &list[*n]));
         FE_TRY(set_up(b, fe_variant_at(a->variant[i]), &list[(*n)++]));
     }
+    fe_problem_forget_mesh(&b->c.problem);
     FE_TRY(time_products(b, *n, list));
     return time_gmres(b, *n, list);
 }

@@ -26,8 +26,9 @@ typedef struct fe_problem {
     double stiffest; /* largest ratio of bulk to shear modulus of a material */
     int in_pieces;   /* elements of each part are in compact pieces (fe_bisect), as strategies with FE_PIECES
                         want */
-    int halo;        /* of its nodes: FE_HALO_NODES, or FE_HALO_VERTICES of the linear elements that multigrid
-                        makes of quadratic ones (common/ranks/comm.h) */
+    struct fe_kept_mesh *kept; /* what fe_problem_host_mesh reads on a GPU */
+    int halo; /* of its nodes: FE_HALO_NODES, or FE_HALO_VERTICES of the linear elements that multigrid
+                 makes of quadratic ones (common/ranks/comm.h) */
 } fe_problem;
 
 /* FE_STORES: overwrites every owned row, so the caller need not zero the output. FE_INDEPENDENT: the parts
@@ -137,9 +138,21 @@ fe_status fe_problem_open_coordinates(fe_problem *p);
  * numbers (fe_coordinates, fe_tangents). */
 fe_problem fe_problem_in(const fe_problem *p, int precision);
 
+/* A view's mesh in host memory. */
+typedef struct fe_host_mesh {
+    const double *x;         /* [n_local][3] */
+    const int *conn;         /* [n_corner][ld] */
+    const int *corner_first; /* [n_owned + 1] */
+    const int *corner;
+} fe_host_mesh;
+/* For set-ups; valid until fe_problem_forget_mesh. On a GPU the arrays that the view was made of, which a
+ * problem keeps until then, and later what is read back. */
+fe_status fe_problem_host_mesh(const fe_problem *p, fe_host_mesh *mesh);
+/* When all set-ups are done. */
+void fe_problem_forget_mesh(fe_problem *p);
 /* Elements at each local node, [n_local] in host memory, for set-ups: of owned nodes the lengths of the
- * view's rows, of ghosts counted among the border's elements. conn: the view's, in host memory. */
-fe_status fe_problem_valence(const fe_problem *p, const int *conn, int threads, int **valence);
+ * view's rows, of ghosts counted among the border's elements. */
+fe_status fe_problem_valence(const fe_problem *p, const fe_host_mesh *mesh, int threads, int **valence);
 
 /* Makes the floats of the table's precision and calls setup where there is one; *work is NULL otherwise.
  * FE_BAD_INPUT where the precision does not have the element kind. */

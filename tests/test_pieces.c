@@ -1,4 +1,5 @@
-/* Arrays that the host writes in pieces, and the lists of node_csr that are written so. */
+/* Arrays that the host writes in pieces, the lists of node_csr that are written so, and the mesh that lists
+ * are made of. */
 #include "common/backend/device.h"
 #include "common/problem/share.h"
 #include "tests/common.h"
@@ -89,10 +90,58 @@ static void lists_have_all_corners(void **state)
     fe_mesh_close(&mesh);
 }
 
+static void must_be_of_view(const fe_problem *p, const fe_host_mesh *mesh)
+{
+    const fe_view *m = &p->view;
+    assert_memory_equal(mesh->x, m->x, 3 * (size_t)m->n_local * sizeof(double));
+    assert_memory_equal(mesh->conn, m->conn, (size_t)fe_corners(p->kind) * m->ld * sizeof(int));
+    assert_memory_equal(mesh->corner_first, m->corner_first, ((size_t)m->n_owned + 1) * sizeof(int));
+    assert_memory_equal(mesh->corner, m->corner, (size_t)m->corner_first[m->n_owned] * sizeof(int));
+}
+
+/* What set-ups read of a mesh: with the host's memory the view itself; beside a GPU, which the host's memory
+ * stands for here, what the problem keeps, and from then on what is read back. */
+static void set_ups_find_the_mesh(void **state)
+{
+    (void)state;
+    static const fe_material material = {.E = 1.0, .nu = 0.3, .sigma_y = 1.0, .H = 1.0};
+    fe_mesh mesh = make_box(FE_HEX8, (const int[]){5, 4, 3}, (const double[]){1, 1, 1}, 0.2, 3);
+    fe_partition partition;
+    fe_share share;
+    must(fe_partition_mesh(&mesh, 2, FE_PARTITION_CONTIGUOUS, &partition));
+    must(fe_share_build(&mesh, &partition, NULL, 1, &share));
+    for (int on_gpu = 0; on_gpu < 2; on_gpu++) {
+        fe_backend backend = fe_backend_host;
+        backend.on_gpu = on_gpu;
+        fe_device *d;
+        fe_problem p;
+        must(fe_backend_host.open(0, 2, &d));
+        d->ops = &backend;
+        must(fe_problem_open(&mesh, &share, FE_HEX8, &material, d, &p));
+        for (int forgotten = 0; forgotten < 3; forgotten++) {
+            const int64_t before = d->bytes_from_device;
+            fe_host_mesh found;
+            must(fe_problem_host_mesh(&p, &found));
+            must_be_of_view(&p, &found);
+            assert_int_equal(found.conn == p.view.conn, !on_gpu);
+            assert_int_equal(d->bytes_from_device > before, on_gpu && forgotten);
+            must(fe_problem_host_mesh(&p, &found));
+            must_be_of_view(&p, &found);
+            fe_problem_forget_mesh(&p);
+        }
+        d->ops = &fe_backend_host;
+        d->ops->close(d);
+    }
+    fe_share_close(&share);
+    fe_partition_close(&partition);
+    fe_mesh_close(&mesh);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_bytes_arrive),
-                                       cmocka_unit_test(lists_have_all_corners)};
+                                       cmocka_unit_test(lists_have_all_corners),
+                                       cmocka_unit_test(set_ups_find_the_mesh)};
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

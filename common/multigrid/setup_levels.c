@@ -315,6 +315,7 @@ static fe_status open_vertices(fe_multigrid *m, const fe_assembly *own, int n_fi
     if (!m->orders) {
         FE_TRY(fe_orders_open(p, m->comm, &m->orders));
         FE_TRY(fe_assembly_set_up(assembly, &m->orders->problem, &m->orders->work));
+        fe_problem_forget_mesh(&m->orders->problem);
     }
     fe_orders *o = m->orders;
     FE_TRY(fe_orders_constrain(o, p, n_fixed, at));

@@ -1,6 +1,7 @@
 /* Which nodes of quadratic elements are vertices, and the problem of the linear elements on them: a view with
  * the same elements in the same order, of owned vertices and ghosts, and their halo. */
 #include "common/multigrid/orders.h"
+#include "common/problem/share.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,7 @@ static fe_status find_vertices(const fe_problem *p, void *own, fe_orders *o)
     o->problem = *p;
     o->problem.kind = fe_linear_kind(p->kind), o->problem.halo = FE_HALO_VERTICES;
     o->problem.floats = (fe_floats){0};
+    FE_TRY(fe_problem_keep_mesh(&o->problem));
     FE_TRY(steps->find(own, p, o, &n));
     fe_view *v = &o->problem.view;
     v->n_owned = n.owned, v->n_local = n.local, v->n_node_interior = n.interior;

@@ -9,10 +9,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct local_arrays {
+/* A view's arrays in host memory; NULL where they are forgotten. */
+typedef struct fe_kept_mesh {
     double *x;
     int *conn, *first, *corner;
-} local_arrays;
+} fe_kept_mesh;
+
+static void forget(void *kept)
+{
+    fe_kept_mesh *a = kept;
+    free(a->x), free(a->conn), free(a->first), free(a->corner);
+    *a = (fe_kept_mesh){0};
+}
+
+fe_status fe_problem_keep_mesh(fe_problem *p)
+{
+    return fe_device_keep_open(p->device, sizeof *p->kept, "mesh", forget, (void **)&p->kept);
+}
+
+void fe_problem_forget_mesh(fe_problem *p) { forget(p->kept); }
+
+static fe_status read_array(const fe_problem *p, size_t count, size_t size, const void *memory, void **host)
+{
+    FE_TRY(fe_reserve(count, size, "mesh", host));
+    return p->device->ops->memory.download(p->device, count * size, memory, *host);
+}
+
+static fe_status read_back(const fe_problem *p, fe_kept_mesh *a)
+{
+    const fe_view *m = &p->view;
+    FE_TRY(read_array(p, 3 * (size_t)m->n_local, sizeof *a->x, m->x, (void **)&a->x));
+    FE_TRY(read_array(p, (size_t)fe_corners(p->kind) * m->ld, sizeof *a->conn, m->conn, (void **)&a->conn));
+    FE_TRY(read_array(p, (size_t)m->n_owned + 1, sizeof *a->first, m->corner_first, (void **)&a->first));
+    return read_array(p, (size_t)a->first[m->n_owned], sizeof *a->corner, m->corner, (void **)&a->corner);
+}
+
+fe_status fe_problem_host_mesh(const fe_problem *p, fe_host_mesh *mesh)
+{
+    const fe_view *m = &p->view;
+    fe_kept_mesh *a = p->kept;
+    if (!p->device->ops->on_gpu) {
+        *mesh = (fe_host_mesh){m->x, m->conn, m->corner_first, m->corner};
+        return FE_OK;
+    }
+    const fe_status status = a->corner ? FE_OK : read_back(p, a);
+    if (status != FE_OK) forget(a);
+    *mesh = (fe_host_mesh){a->x, a->conn, a->first, a->corner};
+    return status;
+}
 
 const char *const fe_hardening_names[FE_N_HARDENING] = {"linear", "voce"};
 
@@ -30,7 +74,7 @@ fe_j2 fe_j2_of(const fe_material *material)
                    .rate = voce ? material->delta : 0.0};
 }
 
-static fe_status local_mesh(const fe_mesh *mesh, const fe_share *s, int ld, local_arrays *a)
+static fe_status local_mesh(const fe_mesh *mesh, const fe_share *s, int ld, fe_kept_mesh *a)
 {
     const int n_corner = fe_corners(mesh->kind), threads = omp_get_max_threads();
     FE_RESERVE(a->x, 3 * (size_t)s->n_local, "local coordinates");
@@ -50,14 +94,14 @@ static fe_status local_mesh(const fe_mesh *mesh, const fe_share *s, int ld, loca
     return FE_OK;
 }
 
-static fe_status corner_rows(const fe_share *s, int kind, int ld, local_arrays *a)
+static fe_status corner_rows(const fe_share *s, int kind, int ld, fe_kept_mesh *a)
 {
-    const fe_corners_of of = {a->conn,    s->n_local,          s->n_elem, fe_corners(kind), 1,
-                              (size_t)ld, fe_corner_bits(kind)};
+    const fe_corners_of of = {a->conn, s->n_local, s->n_elem,           fe_corners(kind),
+                              1,       (size_t)ld, fe_corner_bits(kind)};
     return fe_list_corners(&of, omp_get_max_threads(), "node rows", &a->first, &a->corner);
 }
 
-static fe_status upload(const fe_share *s, int kind, const local_arrays *a, fe_device *d, fe_view *m)
+static fe_status upload(const fe_share *s, int kind, const fe_kept_mesh *a, fe_device *d, fe_view *m)
 {
     const size_t points = (size_t)fe_points(kind) * m->ld;
     FE_TRY(fe_device_upload(d, 3 * (size_t)s->n_local, sizeof(double), a->x, "coordinates", (void **)&m->x));
@@ -131,7 +175,6 @@ fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, cons
 fe_status fe_problem_open_materials(const fe_mesh *mesh, const fe_share *s, int kind,
                                     const fe_materials *materials, fe_device *d, fe_problem *p)
 {
-    local_arrays a = {0};
     *p = (fe_problem){.kind = kind, .device = d, .in_pieces = s->in_pieces};
     FE_TRY(look_at_materials(materials, p));
     if (p->has_voce && !fe_voce_has(FE_DOUBLE, kind))
@@ -151,33 +194,26 @@ fe_status fe_problem_open_materials(const fe_mesh *mesh, const fe_share *s, int 
                         .n_elem_interior = s->n_elem_interior,
                         .ld = (s->n_elem + 16 + FE_GROUP - 1) / FE_GROUP * FE_GROUP,
                         .material = p->material[0]};
-    fe_status status = local_mesh(mesh, s, p->view.ld, &a);
-    if (status == FE_OK) status = corner_rows(s, kind, p->view.ld, &a);
-    if (status == FE_OK) status = upload(s, kind, &a, d, &p->view);
-    if (status == FE_OK) status = upload_materials(s, materials, p);
-    free(a.x), free(a.conn), free(a.first), free(a.corner);
-    return status;
+    FE_TRY(fe_problem_keep_mesh(p));
+    FE_TRY(local_mesh(mesh, s, p->view.ld, p->kept));
+    FE_TRY(corner_rows(s, kind, p->view.ld, p->kept));
+    FE_TRY(upload(s, kind, p->kept, d, &p->view));
+    if (!d->ops->on_gpu) fe_problem_forget_mesh(p);
+    return upload_materials(s, materials, p);
 }
 
-fe_status fe_problem_valence(const fe_problem *p, const int *conn, int threads, int **valence)
+fe_status fe_problem_valence(const fe_problem *p, const fe_host_mesh *mesh, int threads, int **valence)
 {
     const fe_view *m = &p->view;
-    int *first = NULL;
     FE_ALLOCATE(*valence, m->n_local, "elements at nodes");
-    FE_RESERVE(first, m->n_owned + 1, "elements at nodes");
-    const fe_status status = p->device->ops->memory.download(
-        p->device, ((size_t)m->n_owned + 1) * sizeof *first, m->corner_first, first);
-    if (status == FE_OK) {
 #pragma omp parallel for schedule(static) num_threads(threads)
-        for (int i = 0; i < m->n_owned; i++) (*valence)[i] = first[i + 1] - first[i];
-    }
+    for (int i = 0; i < m->n_owned; i++) (*valence)[i] = mesh->corner_first[i + 1] - mesh->corner_first[i];
     for (int a = 0; a < fe_corners(p->kind); a++)
         for (int e = m->n_elem_interior; e < m->n_elem; e++) {
-            const int node = conn[(size_t)a * m->ld + e];
+            const int node = mesh->conn[(size_t)a * m->ld + e];
             (*valence)[node] += node >= m->n_owned;
         }
-    free(first);
-    return status;
+    return FE_OK;
 }
 
 void fe_problem_accept(fe_problem *p)

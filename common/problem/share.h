@@ -68,7 +68,10 @@ fe_j2 fe_j2_of(const fe_material *material);
  * zero state. Memory is released with the device. */
 fe_status fe_problem_open(const fe_mesh *mesh, const fe_share *s, int kind, const fe_material *material,
                           fe_device *d, fe_problem *p);
-/* The same with several materials. */
+/* Room for a view's mesh in host memory, of a problem whose view is made on the device
+ * (fe_problem_host_mesh). */
+fe_status fe_problem_keep_mesh(fe_problem *p);
+/* As fe_problem_open, with several materials. */
 fe_status fe_problem_open_materials(const fe_mesh *mesh, const fe_share *s, int kind,
                                     const fe_materials *materials, fe_device *d, fe_problem *p);
 /* Every material hardens by `share` of its shear modulus more than it is said to, until the next call; 0: as

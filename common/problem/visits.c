@@ -9,8 +9,9 @@
 enum { WARP = 32 };
 
 typedef struct draft {
-    int *first, *corner; /* the view's */
-    int *group;          /* [n_group + 1] first row of each */
+    const int *first; /* the view's */
+    int *corner;      /* the view's, which are sorted */
+    int *group;       /* [n_group + 1] first row of each */
     uint16_t *place;
     int n_interior, n_group, most, kind;
 } draft;
@@ -91,23 +92,14 @@ int fe_rows_are_regular(const int *corner_first, const int *corner, int n_row)
     return (double)sum <= regular * (double)visits;
 }
 
-static fe_status read_rows(draft *k, const fe_problem *p)
+static fe_status build(draft *k, const fe_problem *p, const int *corner, fe_visits *v)
 {
     const fe_view *m = &p->view;
     fe_device *d = p->device;
-    const size_t rows = (size_t)m->n_owned + 1;
-    FE_RESERVE(k->first, rows, "lists of corners");
-    FE_TRY(d->ops->memory.download(d, rows * sizeof *k->first, m->corner_first, k->first));
     const size_t n = (size_t)k->first[m->n_owned];
     FE_RESERVE(k->corner, n, "lists of corners");
-    return d->ops->memory.download(d, n * sizeof *k->corner, m->corner, k->corner);
-}
-
-static fe_status build(draft *k, const fe_problem *p, fe_visits *v)
-{
-    const fe_view *m = &p->view;
-    fe_device *d = p->device;
-    const size_t n = (size_t)k->first[m->n_owned];
+#pragma omp parallel for schedule(static) num_threads(fe_device_host_threads(d))
+    for (size_t i = 0; i < n; i++) k->corner[i] = corner[i];
     FE_RESERVE(k->place, n, "lists of corners");
     FE_ALLOCATE(k->group, m->n_owned + 1, "lists of corners");
     divide_rows(m, FE_INTERIOR, k);
@@ -124,14 +116,14 @@ static fe_status build(draft *k, const fe_problem *p, fe_visits *v)
 
 fe_status fe_visits_open(const fe_problem *p, int most, fe_visits **v)
 {
-    draft k = {.most = most, .kind = p->kind};
-    fe_status status = read_rows(&k, p);
+    fe_host_mesh mesh;
     *v = NULL;
-    if (status == FE_OK &&
-        (fe_is_quadratic(p->kind) || !fe_rows_are_regular(k.first, k.corner, p->view.n_owned))) {
-        status = fe_device_keep(p->device, sizeof **v, "lists of corners", (void **)v);
-        if (status == FE_OK) status = build(&k, p, *v);
-    }
-    free(k.first), free(k.corner), free(k.group), free(k.place);
+    FE_TRY(fe_problem_host_mesh(p, &mesh));
+    if (!fe_is_quadratic(p->kind) && fe_rows_are_regular(mesh.corner_first, mesh.corner, p->view.n_owned))
+        return FE_OK;
+    FE_TRY(fe_device_keep(p->device, sizeof **v, "lists of corners", (void **)v));
+    draft k = {.most = most, .kind = p->kind, .first = mesh.corner_first};
+    const fe_status status = build(&k, p, mesh.corner, *v);
+    free(k.corner), free(k.group), free(k.place);
     return status;
 }

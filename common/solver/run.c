@@ -91,6 +91,7 @@ static fe_status open_problem(fe_solver *s, const fe_run *r, fe_share *share)
     FE_TRY(clock_setup(s, FE_SETUP_PROBLEM, &start));
     FE_TRY(fe_assembly_set_up(s->assembly, &s->problem, &s->work));
     FE_TRY(fe_solver_open_products(s));
+    fe_problem_forget_mesh(&s->problem);
     return clock_setup(s, FE_SETUP_STRATEGY, &start);
 }
 

@@ -10,32 +10,25 @@ typedef struct draft {
     const fe_view *m;
     int kind, n_corner, threads;
     size_t value_bytes;
-    int *conn, *corner_first, *corner; /* the view's, on the host */
-    int most_columns;                  /* of a row */
-    int upper;                         /* see bsr_rows */
-    uint8_t *seen;                     /* [threads][n_local] set for the nodes in `columns` */
-    int *columns;                      /* [threads][most_columns] of the row at which a thread is */
+    fe_host_mesh mesh;
+    int most_columns; /* of a row */
+    int upper;        /* see bsr_rows */
+    uint8_t *seen;    /* [threads][n_local] set for the nodes in `columns` */
+    int *columns;     /* [threads][most_columns] of the row at which a thread is */
     /* of the current part: see bsr_rows */
     int *node, *at, *first, *column, *diagonal;
 } draft;
 
 static size_t value_bytes(int precision) { return precision == FE_DOUBLE ? sizeof(double) : sizeof(float); }
 
-static fe_status read_view(draft *k, fe_device *d)
+static fe_status read_view(draft *k, const fe_problem *p)
 {
     const fe_view *m = k->m;
-    const size_t n_conn = (size_t)k->n_corner * m->ld, n_first = (size_t)m->n_owned + 1;
     int most = 0;
-    FE_RESERVE(k->conn, n_conn, "matrix");
-    FE_RESERVE(k->corner_first, n_first, "matrix");
-    FE_TRY(d->ops->memory.download(d, n_conn * sizeof *k->conn, m->conn, k->conn));
-    FE_TRY(d->ops->memory.download(d, n_first * sizeof *k->corner_first, m->corner_first, k->corner_first));
-    const size_t n = (size_t)k->corner_first[m->n_owned];
-    FE_RESERVE(k->corner, n, "matrix");
-    FE_TRY(d->ops->memory.download(d, n * sizeof *k->corner, m->corner, k->corner));
+    FE_TRY(fe_problem_host_mesh(p, &k->mesh));
 #pragma omp parallel for schedule(static) num_threads(k->threads) reduction(max : most)
     for (int i = 0; i < m->n_owned; i++) {
-        const int valence = k->corner_first[i + 1] - k->corner_first[i];
+        const int valence = k->mesh.corner_first[i + 1] - k->mesh.corner_first[i];
         if (valence > most) most = valence;
     }
     k->most_columns = k->n_corner * most + 1;
@@ -53,9 +46,10 @@ static int find_columns(const draft *k, int row)
     uint8_t *seen = k->seen + (size_t)omp_get_thread_num() * k->m->n_local;
     int *columns = columns_of(k), n = 0;
     columns[n++] = row, seen[row] = 1;
-    for (int at = k->corner_first[row]; at < k->corner_first[row + 1]; at++)
+    const fe_host_mesh *mesh = &k->mesh;
+    for (int at = mesh->corner_first[row]; at < mesh->corner_first[row + 1]; at++)
         for (int b = 0; b < k->n_corner; b++) {
-            const int node = k->conn[(size_t)b * k->m->ld + fe_code_element(k->kind, k->corner[at])];
+            const int node = mesh->conn[(size_t)b * k->m->ld + fe_code_element(k->kind, mesh->corner[at])];
             if (seen[node] || (k->upper && node < row)) continue;
             columns[n++] = node, seen[node] = 1;
         }
@@ -185,7 +179,7 @@ static fe_status open_rows(fe_problem *p, bsr_form form, int precision, bsr_matr
                .value_bytes = value_bytes(precision)};
     matrix->value_bytes = k.value_bytes;
     k.upper = form == BSR_UPPER_WARP || form == BSR_UPPER_LINE;
-    fe_status status = read_view(&k, p->device);
+    fe_status status = read_view(&k, p);
     for (int part = FE_INTERIOR; part <= FE_BORDER && status == FE_OK; part++) {
         bsr_rows *r = &matrix->part[part];
         int last;
@@ -196,7 +190,7 @@ static fe_status open_rows(fe_problem *p, bsr_form form, int precision, bsr_matr
         free(k.node), free(k.at), free(k.first), free(k.column), free(k.diagonal);
         k.node = k.at = k.first = k.column = k.diagonal = NULL;
     }
-    free(k.conn), free(k.corner_first), free(k.corner), free(k.seen), free(k.columns);
+    free(k.seen), free(k.columns);
     return status;
 }
 

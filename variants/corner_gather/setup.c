@@ -9,9 +9,7 @@
 enum { SLICE = CORNER_GATHER_SLICE };
 
 typedef struct slots {
-    int *conn;        /* [n_corner][ld] */
-    int *first;       /* [n_owned + 1] the view's rows of: */
-    int *corner;      /* codes of element and corner */
+    fe_host_mesh mesh;
     int *place;       /* [n_corner][ld] */
     int *sorted;      /* [n_block][block_corners] places in the order in which blocks store, */
     uint16_t *source; /* and the corners that belong there */
@@ -53,13 +51,14 @@ static void fill_slices(const fe_view *m, int kind, slots *s)
     const int n_corner = fe_corners(kind);
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int row = 0; row < m->n_owned; row++)
-        for (int k = s->first[row]; k < s->first[row + 1]; k++)
-            s->place[(size_t)fe_code_corner(kind, s->corner[k]) * m->ld +
-                     fe_code_element(kind, s->corner[k])] = slot_of(s, row, k - s->first[row]);
+        for (int k = s->mesh.corner_first[row]; k < s->mesh.corner_first[row + 1]; k++)
+            s->place[(size_t)fe_code_corner(kind, s->mesh.corner[k]) * m->ld +
+                     fe_code_element(kind, s->mesh.corner[k])] =
+                slot_of(s, row, k - s->mesh.corner_first[row]);
     for (int row = m->n_owned; row < m->n_local; row++) s->valence[row] = 0; /* those that have their slot */
     for (int e = m->n_elem_interior; e < m->n_elem; e++)
         for (int a = 0; a < n_corner; a++) {
-            const int row = s->conn[(size_t)a * m->ld + e];
+            const int row = s->mesh.conn[(size_t)a * m->ld + e];
             if (row >= m->n_owned) s->place[(size_t)a * m->ld + e] = slot_of(s, row, s->valence[row]++);
         }
     for (int e = m->n_elem; e < m->ld; e++)
@@ -125,20 +124,13 @@ static fe_status build_slots(fe_problem *p, int on_device, corner_gather *w, slo
     const int n_corner = fe_corners(p->kind);
     const size_t n = (size_t)n_corner * m->ld;
     s->n_slice = (m->n_local + SLICE - 1) / SLICE;
-    FE_RESERVE(s->conn, n, "corner_gather: slots");
+    FE_TRY(fe_problem_host_mesh(p, &s->mesh));
     FE_RESERVE(s->place, n, "corner_gather: slots");
-    FE_RESERVE(s->first, m->n_owned + 1, "corner_gather: slots");
     FE_RESERVE(s->slice, s->n_slice + 1, "corner_gather: slots");
-    FE_TRY(d->ops->memory.download(d, n * sizeof *s->conn, m->conn, s->conn));
-    FE_TRY(
-        d->ops->memory.download(d, ((size_t)m->n_owned + 1) * sizeof *s->first, m->corner_first, s->first));
-    FE_RESERVE(s->corner, s->first[m->n_owned], "corner_gather: slots");
-    FE_TRY(
-        d->ops->memory.download(d, (size_t)s->first[m->n_owned] * sizeof *s->corner, m->corner, s->corner));
     if (on_device && (fe_is_tet(p->kind) || fe_is_quadratic(p->kind) ||
-                      !fe_rows_are_regular(s->first, s->corner, m->n_owned)))
+                      !fe_rows_are_regular(s->mesh.corner_first, s->mesh.corner, m->n_owned)))
         s->run = corner_gather_run(p->kind);
-    FE_TRY(fe_problem_valence(p, s->conn, s->threads, &s->valence));
+    FE_TRY(fe_problem_valence(p, &s->mesh, s->threads, &s->valence));
     FE_TRY(size_slices(m, s));
     fill_slices(m, p->kind, s);
     w->n_slot = (size_t)s->slice[s->n_slice] + SLICE; /* components stay aligned */
@@ -156,7 +148,7 @@ fe_status corner_gather_make(fe_problem *p, int on_device, size_t value_bytes, v
     FE_TRY(fe_device_keep(p->device, sizeof *w, "corner_gather", work));
     w = *work;
     const fe_status status = build_slots(p, on_device, w, &s);
-    free(s.conn), free(s.first), free(s.corner), free(s.place), free(s.valence), free(s.slice);
+    free(s.place), free(s.valence), free(s.slice);
     free(s.sorted), free(s.source);
     FE_TRY(status);
     w->run = s.run;

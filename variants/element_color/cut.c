@@ -25,7 +25,7 @@ typedef struct room {
     uint16_t corner[ELEMENT_COLOR_MOST_ELEMENTS][FE_MOST_CORNERS];
 } room;
 
-static int node_of(const element_color_draft *k, int e, int c) { return k->conn[(size_t)c * k->ld + e]; }
+static int node_of(const element_color_draft *k, int e, int c) { return k->mesh.conn[(size_t)c * k->ld + e]; }
 
 /* The place of a node, a new one if there is room; otherwise -1. */
 static int place_of(room *r, int node, int most)
@@ -171,13 +171,14 @@ static fe_status sort_pieces(const element_color_draft *k, const double *centre,
     return failed ? fe_fail(FE_OUT_OF_MEMORY, "colours: no host memory") : FE_OK;
 }
 
-static void find_centres(const element_color_draft *k, const double *x, double *centre)
+static void find_centres(const element_color_draft *k, double *centre)
 {
 #pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int e = 0; e < k->p->view.n_elem; e++)
         for (int i = 0; i < 3; i++) {
             double sum = 0;
-            for (int c = 0; c < k->n_corner; c++) sum += x[3 * (size_t)node_of(k, e, c) + i] / k->n_corner;
+            for (int c = 0; c < k->n_corner; c++)
+                sum += k->mesh.x[3 * (size_t)node_of(k, e, c) + i] / k->n_corner;
             centre[3 * (size_t)e + i] = sum;
         }
 }
@@ -186,15 +187,12 @@ static void find_centres(const element_color_draft *k, const double *x, double *
 static fe_status sort_elements(const element_color_draft *k, int *elem)
 {
     const fe_view *m = &k->p->view;
-    fe_device *d = k->p->device;
-    double *x = NULL, *centre = NULL;
-    FE_RESERVE(x, 3 * (size_t)m->n_local, "colours");
-    fe_status status = fe_reserve(3 * (size_t)m->n_elem, sizeof *centre, "colours", (void **)&centre);
-    if (status == FE_OK) status = d->ops->memory.download(d, 3 * (size_t)m->n_local * sizeof *x, m->x, x);
-    if (status == FE_OK) find_centres(k, x, centre);
-    if (status == FE_OK) status = sort_pieces(k, centre, 0, m->n_elem_interior, elem);
+    double *centre = NULL;
+    FE_RESERVE(centre, 3 * (size_t)m->n_elem, "colours");
+    find_centres(k, centre);
+    fe_status status = sort_pieces(k, centre, 0, m->n_elem_interior, elem);
     if (status == FE_OK) status = sort_pieces(k, centre, m->n_elem_interior, m->n_elem, elem);
-    free(x), free(centre);
+    free(centre);
     return status;
 }
 

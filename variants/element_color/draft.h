@@ -9,7 +9,7 @@ typedef struct element_color_draft {
     int n_corner, elements, nodes; /* the most of a block */
     int by_color, threads;
     size_t ld;
-    int *conn;                  /* [n_corner][ld] */
+    fe_host_mesh mesh;
     int n_block, n_interior;    /* blocks; those of the interior come first */
     element_color_block *block; /* [n_block] in the order of pieces */
     int *elem;                  /* what follows: as in element_color_order */

@@ -44,10 +44,7 @@ static fe_status upload(const element_color_draft *k, const int *sorted, element
 
 static fe_status build(element_color_draft *k, int **sorted, element_color_order *order)
 {
-    const fe_view *m = &k->p->view;
-    const size_t n = k->n_corner * k->ld;
-    FE_RESERVE(k->conn, n, "colours");
-    FE_TRY(k->p->device->ops->memory.download(k->p->device, n * sizeof *k->conn, m->conn, k->conn));
+    FE_TRY(fe_problem_host_mesh(k->p, &k->mesh));
     FE_TRY(element_color_cut(k));
     FE_RESERVE(*sorted, k->n_block, "colours");
     const int first[3] = {0, k->n_interior, k->n_block};
@@ -70,6 +67,6 @@ fe_status element_color_open(fe_problem *p, int elements, int nodes, int by_colo
     int *sorted = NULL;
     FE_TRY(fe_device_keep(p->device, sizeof(element_color_order), "element_color", work));
     const fe_status status = build(&k, &sorted, *work);
-    free(k.conn), free(k.block), free(k.elem), free(k.corner), free(k.color), free(k.node), free(sorted);
+    free(k.block), free(k.elem), free(k.corner), free(k.color), free(k.node), free(sorted);
     return status;
 }

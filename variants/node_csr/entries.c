@@ -9,8 +9,7 @@
 enum { WARP = NODE_CSR_WARP, WINDOW = 128 };
 
 typedef struct draft {
-    int *first, *corner, *conn; /* the view's */
-    double *x;                  /* [n_local][3] */
+    fe_host_mesh mesh;
     double *component;
     float *rounded; /* of component, in single precision */
     const fe_view *m;
@@ -26,7 +25,10 @@ typedef struct list_draft {
     int n_slice;
 } list_draft;
 
-static int length_of(const draft *k, int row) { return k->first[row + 1] - k->first[row]; }
+static int length_of(const draft *k, int row)
+{
+    return k->mesh.corner_first[row + 1] - k->mesh.corner_first[row];
+}
 static int rounds_of(const draft *k, int team, int row) { return (length_of(k, row) + team - 1) / team; }
 
 /* Sorts rows [first, last) by rounds, the longest first; others keep their order. By insertion: most are in
@@ -86,10 +88,10 @@ static void write_slice(const void *list, int slice, char *to)
         const int row = l->row[at];
         node_csr_entry *own = (node_csr_entry *)to + at % rows * l->team;
         for (int i = 0; i < length_of(k, row); i++) {
-            const int corner = k->corner[k->first[row] + i], e = corner >> 3, a = corner & 7;
+            const int corner = k->mesh.corner[k->mesh.corner_first[row] + i], e = corner >> 3, a = corner & 7;
             node_csr_entry *entry = &own[WARP * (i / l->team) + i % l->team];
             entry->corner = corner;
-            for (int b = 1; b < 4; b++) entry->node[b - 1] = k->conn[(size_t)(b ^ a) * k->m->ld + e];
+            for (int b = 1; b < 4; b++) entry->node[b - 1] = k->mesh.conn[(size_t)(b ^ a) * k->m->ld + e];
         }
     }
 }
@@ -136,24 +138,15 @@ static fe_status build(draft *k, fe_problem *p, int precision, node_csr_lists *w
 {
     const fe_view *m = &p->view;
     fe_device *d = p->device;
-    const size_t corners = 4 * (size_t)m->ld, n = (size_t)m->n_local;
-    FE_RESERVE(k->first, m->n_owned + 1, "node_csr: lists");
-    FE_TRY(
-        d->ops->memory.download(d, ((size_t)m->n_owned + 1) * sizeof *k->first, m->corner_first, k->first));
-    const size_t n_corner = (size_t)k->first[m->n_owned];
-    FE_RESERVE(k->corner, n_corner, "node_csr: lists");
-    FE_RESERVE(k->conn, corners, "node_csr: lists");
-    FE_RESERVE(k->x, 3 * n, "node_csr: lists");
-    FE_TRY(d->ops->memory.download(d, n_corner * sizeof *k->corner, m->corner, k->corner));
-    FE_TRY(d->ops->memory.download(d, corners * sizeof *k->conn, m->conn, k->conn));
-    FE_TRY(d->ops->memory.download(d, 3 * n * sizeof *k->x, m->x, k->x));
+    const size_t n = (size_t)m->n_local;
+    FE_TRY(fe_problem_host_mesh(p, &k->mesh));
     FE_TRY(open_list(k, p, 1, &w->single));
     FE_TRY(open_list(k, p, NODE_CSR_TEAM, &w->team));
     w->n = (n + 15) / 16 * 16;
     FE_ALLOCATE(k->component, 3 * w->n, "node_csr: coordinates");
 #pragma omp parallel for schedule(static) num_threads(k->threads)
     for (size_t i = 0; i < n; i++)
-        for (int c = 0; c < 3; c++) k->component[c * w->n + i] = k->x[3 * i + c];
+        for (int c = 0; c < 3; c++) k->component[c * w->n + i] = k->mesh.x[3 * i + c];
     FE_TRY(upload_coordinates(k, d, precision, w));
     FE_TRY(fe_device_allocate(d, 3 * w->n, precision == FE_SINGLE ? sizeof(float) : sizeof(double),
                               "node_csr: input by component", (void **)&w->displacement));
@@ -165,7 +158,7 @@ static fe_status open_lists(fe_problem *p, int precision, void **work)
     draft k = {.m = &p->view, .threads = fe_device_host_threads(p->device)};
     FE_TRY(fe_device_keep(p->device, sizeof(node_csr_lists), "node_csr", work));
     const fe_status status = build(&k, p, precision, *work);
-    free(k.first), free(k.corner), free(k.conn), free(k.x), free(k.component), free(k.rounded);
+    free(k.component), free(k.rounded);
     return status;
 }
 

@@ -211,14 +211,11 @@ static fe_status write_records(const patch_draft *k, fe_device *d)
 
 static fe_status build(patch_draft *k, const fe_problem *p)
 {
-    const fe_view *m = k->m;
     fe_device *d = p->device;
-    const size_t corners = (size_t)k->n_corner * m->ld;
-    FE_RESERVE(k->conn, corners, "patches");
-    FE_RESERVE(k->x, 3 * (size_t)m->n_local, "patches");
-    FE_TRY(d->ops->memory.download(d, corners * sizeof *k->conn, m->conn, k->conn));
-    FE_TRY(d->ops->memory.download(d, 3 * (size_t)m->n_local * sizeof *k->x, m->x, k->x));
-    FE_TRY(fe_problem_valence(p, k->conn, k->threads, &k->valence));
+    fe_host_mesh mesh;
+    FE_TRY(fe_problem_host_mesh(p, &mesh));
+    k->conn = mesh.conn, k->x = mesh.x;
+    FE_TRY(fe_problem_valence(p, &mesh, k->threads, &k->valence));
     FE_TRY(patch_cut_mesh(k));
     FE_TRY(choose_rows(k));
     patch_lay_out(k->plan, k->kind, k->scalar);
@@ -228,8 +225,7 @@ static fe_status build(patch_draft *k, const fe_problem *p)
 static void close_draft(patch_draft *k)
 {
     for (int i = 0; k->piece && i < k->n_piece[0] + k->n_piece[1]; i++) patch_forget(&k->piece[i]);
-    free(k->conn), free(k->x), free(k->valence), free(k->order), free(k->piece), free(k->patch),
-        free(k->adders);
+    free(k->valence), free(k->order), free(k->piece), free(k->patch), free(k->adders);
 }
 
 fe_status patch_plan_open(fe_problem *p, int precision, patch_plan *plan)

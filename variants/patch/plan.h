@@ -26,8 +26,8 @@ typedef struct patch_draft {
     patch_form form;
     patch_plan *plan;
     int most_nodes;    /* limit of a patch */
-    int *conn;         /* [n_corner][ld] */
-    double *x;         /* [n_local][3] */
+    const int *conn;   /* [n_corner][ld] */
+    const double *x;   /* [n_local][3] */
     int *valence;      /* [n_local] elements at a node */
     int *order;        /* [n_elem] patch after patch, interior elements first */
     int n_piece[2];    /* of the interior and of the border, each of form.elements, the last ones of fewer */

@@ -11,29 +11,33 @@ enum { HASH = 4096 }; /* > 2 TWO_PHASE_PLACES */
 typedef struct draft {
     const fe_problem *p;
     int n_corner, threads;
-    int *first, *corner; /* the view's, in host memory */
+    fe_host_mesh mesh;
     two_phase_tile *tile;
     int *elem, *long_row;
     uint16_t *place;
     int n_tile, n_long, n_elem;
 } draft;
 
-static int length_of(const draft *k, int row) { return k->first[row + 1] - k->first[row]; }
+static int length_of(const draft *k, int row)
+{
+    return k->mesh.corner_first[row + 1] - k->mesh.corner_first[row];
+}
 
 /* Rows of one piece of elements follow each other where the mesh is in pieces: the piece of a row's first
  * element. */
 static int piece_of(const draft *k, int row)
 {
-    return fe_code_element(k->p->kind, k->corner[k->first[row]]) / fe_piece_elements(k->p->kind);
+    return fe_code_element(k->p->kind, k->mesh.corner[k->mesh.corner_first[row]]) /
+           fe_piece_elements(k->p->kind);
 }
 
 /* One past the last row, below `end`, that fits a tile which begins at `row`: whole pieces, or what fits of
  * the first one. */
 static int tile_end(const draft *k, int row, int end)
 {
-    const int most = k->first[row] + TWO_PHASE_PLACES;
+    const int most = k->mesh.corner_first[row] + TWO_PHASE_PLACES;
     int last = row, whole = row;
-    while (last < end && k->first[last + 1] <= most) {
+    while (last < end && k->mesh.corner_first[last + 1] <= most) {
         last++;
         if (last == end || piece_of(k, last) != piece_of(k, last - 1)) whole = last;
     }
@@ -50,7 +54,7 @@ static void cut_rows(draft *k, int first, int end)
         }
         const int last = tile_end(k, row, end);
         k->tile[k->n_tile++] =
-            (two_phase_tile){.row = row, .n_row = last - row, .first_corner = k->first[row]};
+            (two_phase_tile){.row = row, .n_row = last - row, .first_corner = k->mesh.corner_first[row]};
         row = last;
     }
 }
@@ -62,8 +66,8 @@ static int collect(const draft *k, const two_phase_tile *t, int *elem, uint16_t 
     int16_t table[HASH];
     int found[TWO_PHASE_PLACES], n = 0;
     memset(table, -1, sizeof table);
-    for (int i = t->first_corner; i < k->first[t->row + t->n_row]; i++) {
-        const int e = fe_code_element(k->p->kind, k->corner[i]);
+    for (int i = t->first_corner; i < k->mesh.corner_first[t->row + t->n_row]; i++) {
+        const int e = fe_code_element(k->p->kind, k->mesh.corner[i]);
         unsigned at = (unsigned)e * 2654435769u >> 20;
         while (table[at] >= 0 && found[table[at]] != e) at = (at + 1) % HASH;
         if (table[at] < 0) {
@@ -72,7 +76,7 @@ static int collect(const draft *k, const two_phase_tile *t, int *elem, uint16_t 
             n++;
         }
         if (elem)
-            place[table[at] * k->n_corner + fe_code_corner(k->p->kind, k->corner[i])] =
+            place[table[at] * k->n_corner + fe_code_corner(k->p->kind, k->mesh.corner[i])] =
                 (uint16_t)two_phase_skewed(i - t->first_corner);
     }
     if (elem) memcpy(elem, found, (size_t)n * sizeof *elem);
@@ -94,17 +98,6 @@ static fe_status fill(draft *k)
     return FE_OK;
 }
 
-static fe_status read_rows(draft *k)
-{
-    const fe_view *m = &k->p->view;
-    fe_device *d = k->p->device;
-    FE_RESERVE(k->first, m->n_owned + 1, "tiles");
-    FE_TRY(
-        d->ops->memory.download(d, ((size_t)m->n_owned + 1) * sizeof *k->first, m->corner_first, k->first));
-    FE_RESERVE(k->corner, k->first[m->n_owned], "tiles");
-    return d->ops->memory.download(d, (size_t)k->first[m->n_owned] * sizeof *k->corner, m->corner, k->corner);
-}
-
 static fe_status upload(const draft *k, two_phase *w)
 {
     fe_device *d = k->p->device;
@@ -122,7 +115,7 @@ static fe_status build(draft *k, two_phase *w)
 {
     const fe_view *m = &k->p->view;
     const int node[3] = {0, m->n_node_interior, m->n_owned};
-    FE_TRY(read_rows(k));
+    FE_TRY(fe_problem_host_mesh(k->p, &k->mesh));
     FE_RESERVE(k->tile, m->n_owned, "tiles");
     FE_RESERVE(k->long_row, m->n_owned, "tiles");
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
@@ -137,6 +130,6 @@ fe_status two_phase_open_tiles(const fe_problem *p, two_phase *w)
 {
     draft k = {.p = p, .n_corner = fe_corners(p->kind), .threads = fe_device_host_threads(p->device)};
     const fe_status status = build(&k, w);
-    free(k.first), free(k.corner), free(k.tile), free(k.elem), free(k.long_row), free(k.place);
+    free(k.tile), free(k.elem), free(k.long_row), free(k.place);
     return status;
 }
