@@ -36,11 +36,14 @@ static fe_status sort_by_place(int n, const int *order, const uint8_t *place, co
     count[0] = n - n_placed;
     FE_TRY(fe_reserve((size_t)n_placed, sizeof **to, what, (void **)to));
 #pragma omp parallel for schedule(static, 1) num_threads(chunks)
-    for (int t = 0; t < chunks; t++)
+    for (int t = 0; t < chunks; t++) {
+        int here[N_PLACE]; /* a copy: threads would write to one cache line */
+        memcpy(here, at[t], sizeof here);
         for (int k = fe_chunk(n, t, chunks); k < fe_chunk(n, t + 1, chunks); k++) {
             const int i = order ? order[k] : k;
-            if (place[i]) (*to)[at[t][place[i]]++] = i;
+            if (place[i]) (*to)[here[place[i]]++] = i;
         }
+    }
     return FE_OK;
 }
 
