@@ -1,6 +1,6 @@
 """Compares two runs, commits or cards: point by point the ratio of their times, with an interval and a verdict.
 
-    python3 -m report.compare A B [--margin 0.02] [--rows OUT.csv]
+    python3 -m report.compare A B [--margin 0.02] [--apart SHARE] [--rows OUT.csv]
     python3 -m report.compare --calibrate RUN [RUN] [--write]
 
 A and B are result folders, folders of folders, or CSV files with rows (results/README.md). Each line says time of B / time
@@ -11,10 +11,16 @@ t-test on logarithms of the processes' medians, corrected by Holm's method, so t
 says faster or slower of any point in about 5 of 100 cases. It is called the same where the 95 % interval of the ratio
 lies within the margin. With fewer than 3 processes on a side nothing is told.
 
+Two machines of one kind are not alike: of the same kernels some are faster on one card, some on the other. Where two
+runs of a kind of machine were compared (--calibrate A B --write), the largest spread found between two of them, as a
+standard deviation, is part of each interval and verdict of a GPU, unless A and B are of the same cards, as their records tell
+(machine.csv). --apart SHARE says it instead; 0 where you know that both ran on one machine.
+
 --calibrate measures how often that is wrong: it splits the processes of one run in two groups in all ways and compares
 them. Of two runs of the same kernels it takes each group from another run: what differs between runs counts, too. Of a
 kernel that is slower by 1, 2 or 5 % it tells how often that is seen, by making the times of one group longer; and how
-many of the intervals of ratios hold 1. --write keeps these figures in results/calibration.csv, and each later comparison
+many of the intervals of ratios hold 1; of two runs, how far they are apart, and all this with the spread that other
+pairs of runs have told. --write keeps these figures in results/calibration.csv, and each later comparison
 on that machine prints them.
 """
 
@@ -29,16 +35,13 @@ import pathlib
 import sys
 from collections.abc import Iterable, Sequence
 
-from report import rows, statistics, text
+from report import calibration, model, rows, statistics, text
+from report.calibration import SLOWER
 from report.rows import LEAST_PROCESSES
 
 ALPHA = 0.05
-SLOWER = (0.01, 0.02, 0.05)
 MOST_SPLITS = 200
-CALIBRATION = pathlib.Path(__file__).resolve().parent.parent / "results" / "calibration.csv"
 MARGIN = 0.02
-CALIBRATION_COLUMNS = ("machine", "commit", "runs", "processes", "points", "comparisons", "false_alarms", "beyond_margin",
-                       "false_points", "covered") + tuple(f"power_{100 * s:.0f}" for s in SLOWER)
 COMPARED = ("kernels.csv", "solves.csv", "scaling.csv", "storage.csv")  # kinds of files
 VERDICTS = ("faster", "slower", "same", "cannot tell", "not comparable")
 
@@ -117,8 +120,9 @@ def _comparable(a: Side | None, b: Side | None) -> str:
     return ""
 
 
-def compare(a: dict[Key, Side], b: dict[Key, Side], margin: float) -> list[Compared]:
-    """All points of both runs, those of A first, in their order."""
+def compare(a: dict[Key, Side], b: dict[Key, Side], margin: float, apart: float = 0.0) -> list[Compared]:
+    """All points of both runs, those of A first, in their order. apart: of times on GPUs of two machines, as a standard
+    deviation of logarithms."""
     found: list[Compared] = []
     told: list[tuple[Compared, tuple[list[float], list[float]]]] = []
     for key in itertools.chain(a, (key for key in b if key not in a)):
@@ -134,17 +138,23 @@ def compare(a: dict[Key, Side], b: dict[Key, Side], margin: float) -> list[Compa
             point.why = f"{fewest} process{'es' if fewest > 1 else ''}, {LEAST_PROCESSES} are needed"
             continue
         told.append((point, (x, y)))
-    differences = statistics.moderated_differences([pair for _, pair in told])
+    within = statistics.moderated_differences([pair for _, pair in told])
+    spreads = [apart if a[point.key].rows[0]["backend"] == "cuda" else 0.0 for point, _ in told]
+    differences = [d.beside(spread) for d, spread in zip(within, spreads)]
     certain = statistics.holm([d.p_value() for d in differences], ALPHA)
-    for (point, _), d, sure in zip(told, differences, certain):
+    for (point, _), d, own, spread, sure in zip(told, differences, within, spreads, certain):
         low, high = d.interval()
         point.ratio = statistics.Estimate(math.exp(d.mean), math.exp(low), math.exp(high), point.ratio.processes)
         point.p_value = d.p_value()
-        _judge(point, d, sure, margin, len(told))
+        if _judge(point, d, sure, margin):
+            point.more = more_processes(point.ratio.processes, own, spread, margin, len(told))
+            point.why = f"about {point.more} more processes of each would tell" if point.more else \
+                "machines differ by as much" if spread else "spread too wide"
     return found
 
 
-def _judge(point: Compared, d: statistics.Difference, certain: bool, margin: float, family: int) -> None:
+def _judge(point: Compared, d: statistics.Difference, certain: bool, margin: float) -> bool:
+    """Whether nothing can be told."""
     low, high = d.interval()
     within = math.log1p(margin)
     if -within <= low and high <= within:
@@ -152,22 +162,18 @@ def _judge(point: Compared, d: statistics.Difference, certain: bool, margin: flo
         point.why = f"within {100 * margin:g} %" + (", but not equal" if certain else "")
     elif certain:
         point.verdict = "slower" if d.mean > 0 else "faster"
-    else:
-        point.more = more_processes(point, d, margin, family)
-        point.why = f"about {point.more} more processes of each would tell" if point.more else "spread too wide"
+    return point.verdict == "cannot tell"
 
 
-def more_processes(point: Compared, d: statistics.Difference, margin: float, family: int) -> int:
-    """How many more of each side would decide if mean and spread stay as they are; 0: more than 100."""
-    assert point.ratio is not None
-    n = point.ratio.processes
+def more_processes(n: int, d: statistics.Difference, apart: float, margin: float, family: int) -> int:
+    """How many more than n of each side would decide if mean and spread stay as they are; 0: more than 100."""
     spread = d.error * math.sqrt(n / 2)
     for more in range(1, 101):
         m = n + more
-        error, freedom = spread * math.sqrt(2 / m), d.freedom + 2 * more
-        if abs(d.mean) > statistics.quantile(1 - ALPHA / family, freedom) * error:
+        then = statistics.Difference(d.mean, spread * math.sqrt(2 / m), d.freedom + 2 * more).beside(apart)
+        if abs(d.mean) > statistics.quantile(1 - ALPHA / family, then.freedom) * then.error:
             return more
-        if abs(d.mean) + statistics.quantile(statistics.CONFIDENCE, freedom) * error <= math.log1p(margin):
+        if abs(d.mean) + statistics.quantile(statistics.CONFIDENCE, then.freedom) * then.error <= math.log1p(margin):
             return more
     return 0
 
@@ -188,29 +194,32 @@ class Calibration:
     false_points: float  # share of points that are told apart
     covered: float  # share of points whose 95 % interval of the ratio holds 1
     power: tuple[float, ...]  # share of points seen to be slower, of those slower by SLOWER
+    apart: float = 0.0  # standard deviation of two runs' logarithms beyond what their processes tell
+    told_apart: float = 0.0  # that of other pairs of runs, which all the shares are told with
 
 
-def _count_of(medians: Iterable[list[float]], least: int) -> int:
-    counts = {len(m) for m in medians}
-    if len(counts) != 1 or min(counts) < least:
-        raise rows.Fault(f"all points must have the same number of processes, {least} or more; here {sorted(counts)}")
-    return counts.pop()
+def _least_count(medians: Iterable[list[float]], needed: int) -> int:
+    """Of processes: as many of each point are taken."""
+    least = min(map(len, medians), default=0)
+    if least < needed:
+        raise rows.Fault(f"no point has {needed} processes or more")
+    return least
 
 
-def calibrate(run: dict[Key, Side], other: dict[Key, Side] | None = None) -> Calibration:
-    """Of the points of both runs where there are two. Fault where a point has too few processes, or points of a run have
-    different numbers of them."""
-    keys = [key for key, side in run.items() if not side.fault()
-            and (other is None or key in other and not other[key].fault())]
+def calibrate(run: dict[Key, Side], other: dict[Key, Side] | None = None, told_apart: float = 0.0) -> Calibration:
+    """Of the points that have enough processes, in both runs where there are two. Fault where none has."""
+    needed = 2 * LEAST_PROCESSES if other is None else LEAST_PROCESSES
+    keys = [key for key, side in run.items() if all(
+        s is not None and not s.fault() and len(s.medians) >= needed for s in (side, side if other is None else other.get(key)))]
     first = [run[key].medians for key in keys]
     if other is None:
-        second, n = first, _count_of(first, 2 * LEAST_PROCESSES)
+        second, n = first, _least_count(first, needed)
         half = n // 2
         splits = [(g, h) for g in itertools.combinations(range(n), half)
                   for h in itertools.combinations([i for i in range(n) if i not in g], half) if g < h]
     else:
-        second, half = [other[key].medians for key in keys], LEAST_PROCESSES
-        splits = list(itertools.product(*(itertools.combinations(range(_count_of(m, half)), half)
+        second, half = [other[key].medians for key in keys], needed
+        splits = list(itertools.product(*(itertools.combinations(range(_least_count(m, half)), half)
                                           for m in (first, second))))
     step = max(1, len(splits) // MOST_SPLITS)
     splits = splits[::step]
@@ -219,47 +228,50 @@ def calibrate(run: dict[Key, Side], other: dict[Key, Side] | None = None) -> Cal
     within = math.log1p(MARGIN)
     for g, h in splits:
         sides = [([a[i] for i in g], [b[i] for i in h]) for a, b in zip(first, second)]
-        told = _told(sides, 0.0)
+        told = _told(sides, 0.0, told_apart)
         ends = [d.interval() for d, _ in told]
         alarms += any(sure for _, sure in told)
         beyond += any(sure and not (-within <= low and high <= within) for (_, sure), (low, high) in zip(told, ends))
         points += sum(sure for _, sure in told)
         covered += sum(low <= 0 <= high for low, high in ends)
         for k, slower in enumerate(SLOWER):
-            seen[k] += sum(sure and d.mean > 0 for d, sure in _told(sides, slower))
+            seen[k] += sum(sure and d.mean > 0 for d, sure in _told(sides, slower, told_apart))
     n_all = len(splits) * len(keys)
     return Calibration(1 if other is None else 2, half, len(keys), len(splits), alarms / len(splits),
-                       beyond / len(splits), points / n_all, covered / n_all, tuple(s / n_all for s in seen))
+                       beyond / len(splits), points / n_all, covered / n_all, tuple(s / n_all for s in seen),
+                       0.0 if other is None else _apart(list(zip(first, second))), told_apart)
 
 
-def _told(sides: Sequence[tuple[list[float], list[float]]], slower: float) -> list[tuple[statistics.Difference, bool]]:
+def _apart(sides: Sequence[tuple[list[float], list[float]]]) -> float:
+    squares = [d.mean**2 - d.error**2 for d in statistics.moderated_differences(sides)]
+    return math.sqrt(max(0.0, sum(squares) / len(squares)))
+
+
+def _told(sides: Sequence[tuple[list[float], list[float]]], slower: float,
+          apart: float) -> list[tuple[statistics.Difference, bool]]:
     """Of each point the difference, and whether it is certain, if its second group is slower."""
-    d = statistics.moderated_differences([([t * (1 + slower) for t in y], x) for x, y in sides])
+    pairs = [([t * (1 + slower) for t in y], x) for x, y in sides]
+    d = [of.beside(apart) for of in statistics.moderated_differences(pairs)]
     return list(zip(d, statistics.holm([of.p_value() for of in d], ALPHA)))
 
 
-def read_calibrations() -> list[dict[str, str]]:
-    if not CALIBRATION.exists():
-        return []
-    with open(CALIBRATION, newline="") as file:
-        return list(csv.DictReader(file))
+def identities_below(path: pathlib.Path) -> Iterable[str]:
+    for folder in {file.parent for file in rows.files_below(path)}:
+        yield from dict(model.read_record(folder / "machine.csv")).get("identity", "").split()
+
+
+def same_machine(a: pathlib.Path, b: pathlib.Path) -> bool:
+    """As far as their records tell: the cards, or the boot, of one are among those of the other."""
+    first, second = (frozenset(identities_below(path)) for path in (a, b))
+    return bool(first and second) and (first <= second or second <= first)
 
 
 def calibration_row(machine: str, commit: str, c: Calibration) -> dict[str, str]:
     """commit: of two runs both, with a blank between them."""
     shares = (f"{c.false_alarms:.4f}", f"{c.beyond_margin:.4f}", f"{c.false_points:.5f}", f"{c.covered:.4f}")
     counts = map(str, (c.runs, c.processes, c.points, c.comparisons))
-    return dict(zip(CALIBRATION_COLUMNS, (machine, commit, *counts, *shares, *(f"{p:.4f}" for p in c.power))))
-
-
-def write_calibration(new: dict[str, str]) -> None:
-    """Replaces what the file has of this machine, commit and number of processes."""
-    of = ("machine", "commit", "processes")
-    kept = [r for r in read_calibrations() if any(r[name] != new[name] for name in of)]
-    with open(CALIBRATION, "w", newline="") as file:
-        writer = csv.DictWriter(file, CALIBRATION_COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(kept + [new])
+    spreads = (f"{c.apart:.4f}", f"{c.told_apart:.4f}")
+    return dict(zip(calibration.COLUMNS, (machine, commit, *counts, *shares, *(f"{p:.4f}" for p in c.power), *spreads)))
 
 
 # --- what is printed -----------------------------------------------------------------------------------------
@@ -292,7 +304,7 @@ def _counts(points: Sequence[Compared]) -> str:
     return ", ".join(f"{n} {verdict}" for verdict in VERDICTS if (n := sum(p.verdict == verdict for p in points)))
 
 
-def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared]) -> Iterable[str]:
+def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared], apart: float = 0.0) -> Iterable[str]:
     """All lines that the program prints."""
     width = max(len(name_of(point.key)) for point in found)
     for point in found:
@@ -306,12 +318,19 @@ def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared]) 
     yield ""
     yield f"{len(found)} points: {_counts(found)}"
     yield from _differences(a, b) or ["environments: no difference that rows know"]
+    if apart:
+        yield (f"machines: taken to differ by {100 * apart:.2g} % (standard deviation) with the same kernels, which "
+               "intervals and verdicts include; --apart 0 where both ran on one")
     yield from _reliability(a, b)
 
 
+def _machines(*runs: dict[Key, Side]) -> set[str]:
+    return {str(row["machine"]) for run in runs for side in run.values() for row in side.rows}
+
+
 def _reliability(a: dict[Key, Side], b: dict[Key, Side]) -> Iterable[str]:
-    machines = {str(row["machine"]) for run in (a, b) for side in run.values() for row in side.rows}
-    known = [r for r in read_calibrations() if r["machine"] in machines]
+    machines = _machines(a, b)
+    known = [r for r in calibration.read() if r["machine"] in machines]
     for r in known:
         powers = ", ".join(f"{100 * float(r[f'power_{100 * s:.0f}']):.0f} % of points slower by {100 * s:.0f} %"
                            for s in SLOWER)
@@ -344,6 +363,8 @@ def arguments() -> argparse.ArgumentParser:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+", type=pathlib.Path, metavar="RUN")
     parser.add_argument("--margin", type=float, default=MARGIN, help=f"share that is still the same ({MARGIN})")
+    parser.add_argument("--apart", type=float, metavar="SHARE",
+                        help="how far machines of this kind differ with the same kernels (as measured; results/calibration.csv)")
     parser.add_argument("--rows", type=pathlib.Path, metavar="OUT.csv", help="also writes the points there")
     parser.add_argument("--calibrate", action="store_true", help="measures false alarms and power on one run")
     parser.add_argument("--write", action="store_true", help="with --calibrate: keeps the figures")
@@ -355,21 +376,30 @@ def run(a: argparse.Namespace) -> int:
         raise rows.Fault(f"{'one run or two' if a.calibrate else 'two runs'} must be named, not {len(a.runs)}")
     if not 0 < a.margin < 1:
         raise rows.Fault(f"--margin {a.margin}: is not between 0 and 1")
+    if a.apart is not None and not 0 <= a.apart < 1:
+        raise rows.Fault(f"--apart {a.apart}: is not between 0 and 1")
     loaded = [load(path) for path in a.runs]
     if a.calibrate:
-        c = calibrate(*loaded)
         firsts = [next(side.rows[0] for side in run.values() if side.rows) for run in loaded]
         if len(machines := {str(row["machine"]) for row in firsts}) > 1:
             raise rows.Fault(f"of {' and '.join(sorted(machines))}: two runs of one kind of machine are needed")
-        kept = calibration_row(machines.pop(), " ".join(str(row["commit"]) for row in firsts), c)
+        commits = " ".join(str(row["commit"]) for row in firsts)
+        known = a.apart if a.apart is not None else calibration.apart(min(machines), commits) if len(loaded) == 2 else 0.0
+        c = calibrate(*loaded, told_apart=known)
+        kept = calibration_row(machines.pop(), commits, c)
         print(f"{c.points} points, {c.comparisons} comparisons of {c.processes} with {c.processes} processes: {_shares(kept)}")
         for slower, power in zip(SLOWER, c.power):
             print(f"slower by {100 * slower:.0f} %: seen at {100 * power:.1f} % of points")
+        if c.runs == 2:
+            print(f"apart by {100 * c.apart:.2f} % (standard deviation); taken to be by {100 * c.told_apart:.2f} %")
         if a.write:
-            write_calibration(kept)
+            calibration.write(kept)
         return 0
-    found = compare(*loaded, a.margin)
-    print("\n".join(describe(*loaded, found)))
+    apart = a.apart
+    if apart is None:
+        apart = 0.0 if same_machine(*a.runs) else max(map(calibration.apart, _machines(*loaded)))
+    found = compare(*loaded, a.margin, apart)
+    print("\n".join(describe(*loaded, found, apart)))
     if a.rows:
         write_rows(a.rows, found)
     return 0

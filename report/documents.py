@@ -65,7 +65,9 @@ def page(decided: All) -> str:
         "that speaks at its place: that with most of the main strategies, then with most strategies, then with most "
         "processes, then the newest ([rule](../report/selection.py)); of a claim about one strategy that with most "
         "processes, then the newest. Where fewer than three processes measured, a ratio counts at least within a factor of "
-        f"{ONE_PROCESS}, as far as independent runs have differed, and with the ends of the intervals of its samples. What is "
+        f"{ONE_PROCESS}, as far as independent runs have differed, and with the ends of the intervals of its samples. Each "
+        "interval of a GPU's operations includes how far cards of its kind differ with the same kernels, as measured "
+        "([table](../results/report/report.md#how-often-a-comparison-of-two-runs-is-wrong)). What is "
         "counted, not timed, counts as it is. Points whose rows were disturbed are left out, also where the strongest of "
         "several strategies was; their number is said. Where something was expected, the verdict is on that: *not met* says "
         "nothing against the sentence.") + [""]

@@ -11,12 +11,13 @@ import csv
 import dataclasses
 import datetime
 import functools
+import math
 import pathlib
 import re
 import statistics as plain
 from collections.abc import Iterable, Sequence
 
-from report import rows, selection, sources, text, words
+from report import calibration, rows, selection, sources, text, words
 from report.cases import Mesh, check_ranks, mesh_of
 from report.rows import LEAST_PROCESSES, Fault, Row
 
@@ -30,6 +31,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Five independent runs of one point on one kind of card: 23.6, 23.3, 23.4, 22.0 and 21.4 GDoF/s. So a ratio of fewer than
 # LEAST_PROCESSES processes counts within this factor.
 ONE_PROCESS = 1.1
+NORMAL = 1.96  # standard deviations that hold 95 % of a normal distribution
 NOISY = rows.WIDE  # an interval whose ends have a larger ratio decides nothing
 TIMED = ("kernels.csv", "solves.csv", "scaling.csv")
 STUDIES = ("storage.csv", "anderson.csv", "anderson-history.csv", "orthogonality.csv", "profile.csv")
@@ -70,19 +72,24 @@ def overlap(a: Time, b: Time) -> bool:
     return a.low <= b.high and b.low <= a.high
 
 
-def widened(value: float, low: float, high: float, processes: int) -> tuple[float, float]:
+def widened(value: float, low: float, high: float, processes: int, apart: float = 0.0) -> tuple[float, float]:
     """The ends between which a ratio counts where it decides who is faster: its interval between processes, or with fewer
-    than LEAST_PROCESSES at least a factor of ONE_PROCESS on both sides."""
-    if processes >= LEAST_PROCESSES:
+    than LEAST_PROCESSES at least a factor of ONE_PROCESS on both sides. apart: of machines of this kind, as a standard
+    deviation (report/calibration.py), which the interval then includes."""
+    if processes < LEAST_PROCESSES:
+        low, high = min(low, value / ONE_PROCESS), max(high, value * ONE_PROCESS)
+    if apart == 0:
         return low, high
-    return min(low, value / ONE_PROCESS), max(high, value * ONE_PROCESS)
+    below, above = (math.exp(math.hypot(math.log(share), NORMAL * apart)) for share in (value / low, high / value))
+    return value / below, value * above
 
 
 def counted(a: Point, b: Point) -> Time:
     """a / b with the ends between which it counts: b is faster where both are above 1 (places.winner), and a claim holds
     where both are within its bounds (report/verdicts.py)."""
     r = ratio(a, b)
-    low, high = widened(r.value, r.low, r.high, r.processes)
+    apart = calibration.apart_of(a.kind, a.run.machine, a.backend)
+    low, high = widened(r.value, r.low, r.high, r.processes, apart)
     return dataclasses.replace(r, low=low, high=high)
 
 

@@ -55,6 +55,13 @@ class Difference:
         half = quantile(confidence, self.freedom) * self.error
         return self.mean - half, self.mean + half
 
+    def beside(self, spread: float) -> Difference:
+        """Where the groups also differ by a number that all of a group share, with a standard deviation that is known."""
+        if spread == 0:
+            return self
+        error = math.hypot(self.error, spread)
+        return Difference(self.mean, error, self.freedom * (error / self.error) ** 4 if self.error else math.inf)
+
     def p_value(self) -> float:
         """Of the hypothesis that there is no difference (two-sided)."""
         if self.error == 0:

@@ -9,7 +9,7 @@ import math
 import pathlib
 from collections.abc import Iterable, Iterator, Sequence
 
-from report import rows, sources, statistics
+from report import calibration, rows, sources, statistics
 from report.cases import ranked_case
 from report.claim import CASE, USUAL, Claim, Selection, selected
 from report.model import ROOT, Card, read_runs, widened
@@ -130,15 +130,14 @@ def _estimate(claim: Claim, of: Sequence[rows.Row], over: Sequence[rows.Row] | N
     x, y = values
     paired = list(map(rows.process_of, sides[0])) == list(map(rows.process_of, sides[1]))
     r = statistics.ratio(x, y, paired) if over else statistics.estimate(x)  # type: ignore[arg-type]
-    if r.supports_claims:
-        return r
     if quantity.counted:
-        return statistics.Estimate(r.value, r.value, r.value, r.processes)
+        return r if r.supports_claims else statistics.Estimate(r.value, r.value, r.value, r.processes)
     low, high = r.low, r.high
     if r.processes < 2:  # samples alone: the ends of both sides combined
         (least, most), (few, many) = (_ends(quantity, side) for side in sides)
         low, high = r.value * least / many, r.value * most / few
-    return statistics.Estimate(r.value, *widened(r.value, low, high, r.processes), r.processes)
+    apart = calibration.apart_of(claim.file, str(of[0]["machine"]), "cuda" if any(r["backend"] == "cuda" for r in of) else "")
+    return statistics.Estimate(r.value, *widened(r.value, low, high, r.processes, apart), r.processes)
 
 
 def _ends(quantity: Quantity, side: Iterable[rows.Row]) -> tuple[float, float]:

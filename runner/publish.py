@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from report import model, one_run, rows
 from runner import studies
 from runner.folder import PUBLISHED, parted
+from runner.here import identity
 
 Key = Callable[[dict[str, str]], tuple]
 
@@ -110,6 +111,18 @@ class Publisher:
             self.replace(self.folder / target, merged(files, sort_keys(self.strategies).get(target)))
             (self.folder / f"{target}.gz").unlink(missing_ok=True)
         self.replace(self.folder / "finished.csv", self.finished_points())
+        self.name_machine()
+
+    def name_machine(self) -> None:
+        """Adds what tells it from others of its kind to the record, behind what other machines have added whose rows are
+        here, too."""
+        record, key = self.folder / "machine.csv", "identity,"
+        if not record.is_file():
+            return
+        lines = record.read_text().splitlines()
+        known = [word for line in lines if line.startswith(key) for word in line.removeprefix(key).split()]
+        found = " ".join(dict.fromkeys(known + identity()))
+        self.replace(record, "\n".join([line for line in lines if not line.startswith(key)] + [f"{key}{found}"]) + "\n")
 
     def finished_points(self) -> str:
         """finished.csv: processes whose rows are published, so that a folder without scratch/ can go on."""

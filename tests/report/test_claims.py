@@ -2,11 +2,12 @@
 
 import contextlib
 import io
+import math
 import pathlib
 import tempfile
 import unittest
 
-from report import claims, documents, model, reproduce, rows, statistics, text, verdicts, words
+from report import calibration, claims, documents, model, reproduce, rows, statistics, text, verdicts, words
 from report.claim import Claim, hardware, matches, read_claims
 from report.model import ONE_PROCESS
 from report.quantities import QUANTITIES
@@ -111,6 +112,15 @@ class Deciding(unittest.TestCase):
         for k, (time, verdict) in enumerate(((0.8, "holds"), (0.95, "cannot tell"), (1.05, "cannot tell"), (1.2, "fails"))):
             v = self.decided(self.run_of(f"r{k}", ("a", 1.0), ("b", time)))
             self.assertEqual((v.verdict, v.processes), (verdict, 1))
+
+    def test_what_one_card_says_of_its_kind_is_known_as_far_as_two_of_them_differ(self):
+        times = [(v, t * f) for f in (1.0, 1.0005, 0.9995) for v, t in (("a", 1.016), ("b", 1.0))]
+        for k, (backend, verdict) in enumerate((("host", "holds"), ("cuda", "cannot tell"))):
+            run = self.run_of(f"r{k}", *times, changes=(",abc,m,host,", f",abc,nvidia-h200,{backend},"))
+            v = decide(self.claim(), "nvidia-h200", [run])
+            self.assertEqual(v.verdict, verdict)
+        r, apart = v.points[0].ratio, calibration.apart("nvidia-h200")
+        self.assertAlmostEqual(math.log(r.high / r.value), 1.96 * apart, delta=0.05 * apart)
 
     def test_samples_that_scatter_more_than_a_tenth_count_as_far_as_they_do(self):
         """Ends of both sides combined, ROW's are 10 % away: 1.15 is not above 1.1 / 0.9."""

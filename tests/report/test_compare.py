@@ -2,13 +2,14 @@
 
 import contextlib
 import io
+import itertools
 import pathlib
 import tempfile
 import unittest
 
 import numpy
 
-from report import compare, rows
+from report import calibration, compare, rows
 from tests.report.test_rows import HEADER, ROW, of_process
 
 REAL = pathlib.Path("results/nvidia-h100-80gb-hbm3/2026-11-27-8bc1e2b0a163")
@@ -19,7 +20,7 @@ def simulated(random: numpy.random.Generator, points: int, processes: int, slowe
     run = {}
     for k in range(points):
         spread = 0.001 + 0.004 * (k % 5) / 4
-        row = {name: 1 for name in rows.POINT} | {"variant": f"v{k}", "status": "ok", "commit": "c", "numbering": ""}
+        row = {name: 1 for name in rows.POINT} | {"backend": "cuda", "variant": f"v{k}", "status": "ok", "commit": "c", "numbering": ""}
         times = numpy.exp(spread * random.standard_normal(processes)) * (1 + slower)
         run[(k,) * len(rows.POINT)] = compare.Side([row | {"median_s": t} for t in times.tolist()])
     return run
@@ -51,7 +52,7 @@ class Reliability(unittest.TestCase):
         self.assertEqual(c.beyond_margin, 0)
         self.assertGreater(c.covered, 0.92)
         self.assertGreater(c.power[1], 0.95)
-        kept = [r for r in compare.read_calibrations() if r["commit"] == "8bc1e2b0a163"]
+        kept = [r for r in calibration.read() if r["commit"] == "8bc1e2b0a163"]
         self.assertEqual([float(r["false_alarms"]) for r in kept], [round(c.false_alarms, 4)])
         self.assertEqual([float(r["power_1"]) for r in kept], [round(c.power[0], 4)])
 
@@ -60,19 +61,48 @@ class Reliability(unittest.TestCase):
         c = compare.calibrate(*runs)
         self.assertEqual((c.runs, c.processes, c.points), (2, 3, 40))
         row = compare.calibration_row("nvidia-h100-80gb-hbm3", "8bc1e2b0a163 3427642f882c", c)
-        self.assertIn(row, compare.read_calibrations())
+        self.assertIn(row, calibration.read())
         self.assertGreater(c.false_alarms, 0.4)  # runs differ by more than processes of one
         lines = list(compare.describe(*runs, compare.compare(*runs, compare.MARGIN)))
-        for r in [r for r in compare.read_calibrations() if r["machine"] == row["machine"]]:
+        for r in [r for r in calibration.read() if r["machine"] == row["machine"]]:
             self.assertTrue([line for line in lines if line.startswith("reliability on") and compare._shares(r) in line])
 
-    def test_two_runs_of_h200(self):
-        """Of Hex27, whose kernels and order both runs share."""
-        runs = [{key: side for key, side in compare.load(path / "kernels.csv").items() if "hex27" in key}
-                for path in map(pathlib.Path, ("results/nvidia-h200/2026-11-28-7aef12efa0d2",
-                                               "results/nvidia-h200/2026-11-29-f574ffaee6b5"))]
-        row = compare.calibration_row("nvidia-h200", "7aef12efa0d2 f574ffaee6b5", compare.calibrate(*runs))
-        self.assertIn(row, compare.read_calibrations())
+    def test_runs_of_h200(self):
+        """Two like each other, and one that is not like them: what is kept, and what is promised with it."""
+        folder = pathlib.Path("results/nvidia-h200")
+        names = ("2026-11-29-f574ffaee6b5", "2026-11-29-411c7e9a3c16", "2026-11-29-0824f1531227")
+        runs = {name[11:]: compare.load(folder / name) for name in names}
+        kept = [r for r in calibration.read() if r["machine"] == "nvidia-h200"]
+        self.assertEqual({tuple(r["commit"].split()) for r in kept}, set(itertools.combinations(runs, 2)))
+        for a, b in itertools.combinations(runs, 2):
+            others = calibration.apart("nvidia-h200", f"{a} {b}")
+            c = compare.calibrate(runs[a], runs[b], others)
+            self.assertIn(compare.calibration_row("nvidia-h200", f"{a} {b}", c), kept)
+            self.assertEqual(c.false_alarms, 0)
+            self.assertGreater(c.covered, 0.9)
+        told = calibration.apart("nvidia-h200")
+        self.assertEqual(told, max(float(r["apart"]) for r in kept))
+        alone = compare.calibrate(runs["411c7e9a3c16"], runs["0824f1531227"])
+        self.assertEqual(alone.false_alarms, 1)  # as if all cards were alike
+        self.assertLess(alone.covered, 0.6)
+
+    def test_a_spread_between_machines_is_part_of_each_interval(self):
+        random = numpy.random.default_rng(4)
+        hits = alarms = 0
+        for _ in range(100):  # each point differs between the two machines by its own 1 %
+            b = simulated(random, 30, 3)
+            for side in b.values():
+                shift = numpy.exp(0.01 * random.standard_normal())
+                side.rows = [row | {"median_s": row["median_s"] * shift} for row in side.rows]
+            found = compare.compare(simulated(random, 30, 3), b, 0.02, 0.01)
+            alarms += any(p.verdict in ("faster", "slower") for p in found)
+            hits += sum(p.ratio.low <= 1 <= p.ratio.high for p in found)
+        self.assertLess(alarms / 100, 0.05 + 3 * (0.05 * 0.95 / 100) ** 0.5)
+        self.assertLess(abs(hits / 3000 - 0.95), 0.02)
+        apart = compare.calibrate(simulated(random, 3000, 3), {k: compare.Side([row | {"median_s": row["median_s"] * shift}
+                                  for row in side.rows]) for (k, side), shift in zip(simulated(random, 3000, 3).items(),
+                                  numpy.exp(0.01 * random.standard_normal(3000)))}).apart
+        self.assertLess(abs(apart - 0.01), 0.001)
 
     def test_runs_that_differ_cover_less(self):
         random = numpy.random.default_rng(3)
@@ -122,6 +152,19 @@ class Verdicts(unittest.TestCase):
         self.assertIn("more processes of each would tell", self.said(a, self.times("e", 1.0, 1.05, 0.96)))
         self.assertIn("cannot tell: 1 process, 3 are needed", self.said(a, self.times("f", 1.1)))
         self.assertIn("reliability on m: not measured", self.said(a, a))
+
+    def test_cards_of_a_kind_differ_unless_both_runs_are_of_one(self):
+        card = {"m": (",m,", ",nvidia-h200,"), "g": (",host,", ",cuda,")}
+        a, b = (self.times(name, *(f * t for t in (1.0, 1.001, 0.999)), **card) for name, f in (("a", 1), ("b", 1.018)))
+        self.assertIn("cannot tell: machines differ by as much", self.said(a, b))
+        self.assertIn("machines: taken to differ", self.said(a, b))
+        for flags in (("--apart", "0"), ()):
+            self.assertIn("slower", self.said(a, b, *flags).splitlines()[0])
+            for folder, cards in ((a, "one"), (b, "other one")):  # of b's two cards a has one
+                (folder / "machine.csv").write_text(f"key,value\nidentity,{cards}\n")
+        (b / "machine.csv").write_text("key,value\nidentity,other\n")
+        self.assertIn("cannot tell", self.said(a, b))
+        self.assertEqual(self.program(str(a), str(b), "--apart", "2")[0], 2)
 
     def test_what_cannot_be_compared(self):
         a = self.times("a", 1.0, 1.001, 0.999)
@@ -178,7 +221,7 @@ class Verdicts(unittest.TestCase):
     def test_bad_input_is_one_line(self):
         a = self.times("a", 1.0)
         for words, part in (((str(a),), "two runs"), ((str(a), "nowhere"), "nowhere: holds no rows"),
-                            ((str(a), str(a), "--margin", "2"), "--margin"), ((str(a), "--calibrate"), "6 or more")):
+                            ((str(a), str(a), "--margin", "2"), "--margin"), ((str(a), "--calibrate"), "6 processes")):
             code, _, err = self.program(*words)
             self.assertEqual((code, err.count("\n")), (2, 1))
             self.assertIn(part, err)

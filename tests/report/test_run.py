@@ -353,7 +353,7 @@ class Predictions(unittest.TestCase):
         for _ in range(2):
             known.add(costs.Record(look, 20.0, 1.0))
         large = costs.work_of(points.Kernels("cuda", "hex8", "6400000"), 15, 15, False)
-        self.assertAlmostEqual(known.predict(look) / 20, 1, delta=0.25)  # others here took 11 to 13 s
+        self.assertAlmostEqual(known.predict(look) / 20, 1, delta=0.35)  # others here took 10 to 13 s
         self.assertGreater(known.predict(large), 40)  # an H100 took 3.3 times as long
         self.assertLess(known.predict(large), 20 * 6.4 * 3 * 1.1)
 
@@ -507,6 +507,32 @@ class Paper(Folder):
         publish.Publisher(folder, one.folder.scratch, one.here.strategies, place).gather()
         return sum(len((folder / name).read_text().splitlines()) - 1 for name in ("kernels.csv", "scaling.csv")
                    if (folder / name).exists())
+
+    def test_the_record_tells_machines_of_one_kind_apart(self):
+        """Of several that measured pieces of a run it names all."""
+        one = self.make()
+        record = one.folder.path / "machine.csv"
+        one.folder.scratch.mkdir(parents=True)
+        place = publish.Publisher(one.folder.path, one.folder.scratch, one.here.strategies, {})
+        cards = {"one": "GPU-1\nGPU-2\n", "again": "GPU-2\nGPU-1\n", "other": "GPU-3\n", "none": None}
+        said = {}
+        for name, listed in cards.items():
+            record.write_text("key,value\ncores,2\n")
+            with unittest.mock.patch("runner.here.output_of", return_value=listed):
+                place.name_machine()
+                place.name_machine()
+            said[name] = model.read_record(record)
+        told = {name: dict(pairs)["identity"].split() for name, pairs in said.items()}
+        self.assertEqual({name: len(pairs) for name, pairs in said.items()}, dict.fromkeys(said, 3))
+        self.assertEqual((len(told["one"]), len(told["other"]), len(told["none"])), (2, 1, int(here.BOOT.is_file())))
+        self.assertEqual(told["one"], told["again"])
+        self.assertFalse(set(told["one"]) & set(told["other"]))
+        self.assertNotIn("GPU", str(told))
+        with unittest.mock.patch("runner.here.output_of", return_value="GPU-1\n"):
+            record.write_text(f"key,value\nidentity,{told['other'][0]}\ncores,2\n")
+            place.name_machine()
+        both = dict(model.read_record(record))["identity"].split()
+        self.assertEqual((len(both), both[0], both[1] in told["one"]), (2, told["other"][0], True))
 
     def test_a_clone_with_its_rows_goes_on(self):
         first = self.make(law(3.0), BUDGET="1", **self.LIST)
