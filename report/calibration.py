@@ -1,13 +1,15 @@
-"""results/calibration.csv: how often comparisons of runs are wrong, and how far machines of one kind differ, as
+"""results/calibration.csv: how often comparisons of runs are wrong, and how far runs on GPUs of one kind differ, as
 `python3 -m report.compare --calibrate` has measured it.
 
-Of the same kernels some are faster on one card of a kind, some on another, by more than processes of one card differ. So
-what one card says of its kind, a ratio of two strategies too, is known only so far.
+Of the same kernels some are faster in one run, some in another, on other cards, hours or days later, by more than
+processes of one run differ. So what one run says, of a ratio of two strategies too, is known only so far. The largest
+spread of two runs of any kind of GPU is taken for all kinds: few pairs were measured, and none would be no spread.
 """
 
 from __future__ import annotations
 
 import csv
+import dataclasses
 import functools
 import pathlib
 from collections.abc import Sequence
@@ -15,7 +17,16 @@ from collections.abc import Sequence
 FILE = pathlib.Path(__file__).resolve().parent.parent / "results" / "calibration.csv"
 SLOWER = (0.01, 0.02, 0.05)
 COLUMNS = ("machine", "commit", "runs", "processes", "points", "comparisons", "false_alarms", "beyond_margin",
-           "false_points", "covered") + tuple(f"power_{100 * s:.0f}" for s in SLOWER) + ("apart", "told_apart")
+           "false_points", "covered") + tuple(f"power_{100 * s:.0f}" for s in SLOWER) + (
+               "apart", "told_apart", "ratios_apart", "told_ratios_apart", "ratios_covered")
+
+
+@dataclasses.dataclass(frozen=True)
+class Spread:
+    """Between two runs, beyond what their processes tell, as standard deviations of logarithms; 0: not measured."""
+
+    times: float = 0.0  # of one strategy
+    ratios: float = 0.0  # of two strategies at one place
 
 
 def read() -> list[dict[str, str]]:
@@ -33,20 +44,23 @@ def write(new: dict[str, str]) -> None:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(kept + [new])
-    _spreads.cache_clear()
+    _pairs.cache_clear()
+    largest.cache_clear()
 
 
 @functools.cache
-def _spreads() -> Sequence[tuple[str, str, float]]:
-    return [(r["machine"], r["commit"], float(r["apart"])) for r in read()]
+def _pairs() -> Sequence[tuple[frozenset[str], Spread]]:
+    return [(frozenset(r["commit"].split()), Spread(float(r["apart"]), float(r["ratios_apart"])))
+            for r in read() if r["runs"] == "2"]
 
 
-def apart(machine: str, but: str = "") -> float:
-    """The largest spread between two runs of a kind of machine, as a standard deviation of logarithms; 0: not measured.
-    but: commits of a pair that does not count."""
-    return max((spread for kind, commits, spread in _spreads() if kind == machine and commits != but), default=0.0)
+@functools.cache
+def largest(without: frozenset[str] = frozenset()) -> Spread:
+    """Of all pairs of runs; without: commits whose pairs do not count."""
+    found = [spread for commits, spread in _pairs() if not commits & without]
+    return Spread(max((s.times for s in found), default=0.0), max((s.ratios for s in found), default=0.0))
 
 
-def apart_of(kind: str, machine: str, backend: str) -> float:
-    """Of rows: measured with products and residuals on GPUs alone, so that it is 0 for all others."""
-    return apart(machine) if kind == "kernels.csv" and backend == "cuda" else 0.0
+def of_ratios(kind: str, on_gpu: bool) -> float:
+    """Of a kind of file: only operations of `kernels` on GPUs were compared so; 0 for all others."""
+    return largest().ratios if kind == "kernels.csv" and on_gpu else 0.0

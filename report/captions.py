@@ -10,7 +10,7 @@ from report.rows import LEAST_PROCESSES
 
 # The rule of "faster" (model.counted, places.winner), for captions.
 FASTER = (f"beyond a factor of {ONE_PROCESS} where fewer than {LEAST_PROCESSES} processes measured, else by the 95 % "
-          f"interval of the ratio {BETWEEN}, in which cards of a kind may also differ as far as two of them have")
+          f"interval of the ratio {BETWEEN}, to which the spread between runs on other cards or days is added")
 
 NOISY = "the interval is wide or others used the machine, so that it decides nothing"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 from report import model as model_, parts, statistics, text, words
@@ -11,7 +12,7 @@ from report.verdicts import Decided, Verdict
 from report.text import count, interval
 from report.wholes import least_in_all, over_in_all, solves_of, wholes
 from report.rows import LEAST_PROCESSES
-from report.words import BLOCKS, ELEMENT
+from report.words import BLOCKS, ELEMENT, ELEMENTS
 
 FEW = "¹"
 Known = Mapping[str, tuple[Claim, Sequence[Verdict]]]
@@ -19,13 +20,15 @@ Known = Mapping[str, tuple[Claim, Sequence[Verdict]]]
 
 def largest(known: Known, name: str, machine: str, element: str, box: bool,
             operation: str = "jacvec") -> Decided | None:
-    """Of a claim the point of products with tangents (of 21 numbers: jacvec_full) on the largest cube, or the largest mesh
-    that is no box; one that can hold, of enough processes, before a larger one."""
+    """Of a claim the point of products with tangents (of 21 numbers: jacvec_full) on the largest cube, or the largest
+    irregular mesh, and of another one that is no box where there is none; one that can hold, of enough processes, before a
+    larger one."""
     verdicts = known[name][1] if name in known else ()
     points = [p for v in verdicts if v.machine == machine for p in v.points
               if p.where["element"] == element and p.where["operation"] == operation
               and (mesh_of(str(p.where["case"])).cube if box else kind_of_mesh(str(p.where["case"])) != "box")]
-    return max(points, key=lambda p: (not p.lacks, p.ratio.processes >= LEAST_PROCESSES, int(p.where["n_dof"] or 0)),
+    return max(points, key=lambda p: (not p.lacks, p.ratio.processes >= LEAST_PROCESSES,
+                                      kind_of_mesh(str(p.where["case"])) == "irregular", int(p.where["n_dof"] or 0)),
                default=None)
 
 
@@ -74,9 +77,10 @@ def take(points: Sequence[Decided], solve: model_.Time | None = None) -> str:
 def table(known: Known) -> list[str]:
     """For each element and machine what patch gains over the matrix, and what a fixed order costs."""
     lines = []
-    for element in ("hex8", "tet4"):
-        for v in (*known["patch_over_matrix"][1], *known["host_patch_over_matrix"][1]):
-            on_gpu = v.claim.name == "patch_over_matrix"
+    claims = ("patch_over_matrix", "host_patch_over_matrix", "quadratic_over_matrix")
+    for element in ELEMENTS:
+        for v in itertools.chain(*(known[name][1] for name in claims if name in known)):
+            on_gpu = v.claim.name != "host_patch_over_matrix"
             box, other = (largest(known, v.claim.name, v.machine, element, of) for of in (True, False))
             if box is None and other is None:
                 continue
@@ -84,12 +88,12 @@ def table(known: Known) -> list[str]:
                 largest(known, name, v.machine, element, True) if on_gpu else None
                 for name in ("sustained_over_matrix", "floats_over_matrix", "price_of_order"))
             *told_solve, solve = solved(v.machine, "cuda" if on_gpu else "host", element)
-            full = largest(known, "full_tangents_over_matrix", v.machine, element, True, "jacvec_full")
+            full = (largest(known, "full_tangents_over_matrix", v.machine, element, of, "jacvec_full") for of in (True, False))
             lines.append([
                 ELEMENT[element], words.machine(v.machine) + ("" if on_gpu else " host"), cell(box),
-                cell(sustained), cell(other), cell(floats), cell(full),
+                cell(sustained), cell(other), cell(floats), *map(cell, full),
                 *told_solve, cell(price),
                 take([p for p in (box, sustained, other) if p], solve)
             ])
     return text.table(["element", "on", "product: box", "without a pause", "irregular mesh", "box, floats",
-                       "box, 21 numbers", "plastic solve: box", "with set-ups", "least with set-ups", "`patch_ordered` takes", "take"], lines, 2)
+                       "box, 21 numbers", "irregular, 21 numbers", "plastic solve: box", "with set-ups", "least with set-ups", "`patch_ordered` takes", "take"], lines, 2)

@@ -152,7 +152,8 @@ def describe(v: Verdict) -> str:
     if v.verdict == MISSING:
         return f"{v.machine}: {counts(v)}"
     worst = _decisive(v)
-    processes = f"{v.processes} processes" if v.processes > 1 else "one process"
+    fewest, most = v.processes, max(p.ratio.processes for p in v.pairs)
+    processes = f"{fewest} to {most} processes" if fewest < most else f"{most} processes" if most > 1 else "one process"
     if QUANTITIES[v.claim.quantity].counted:
         processes = "counted"
     pairs = f"; {sum(p.verdict == HOLDS for p in v.pairs)} of {len(v.pairs)} pairs" if v.claim.has_rivals else ""
@@ -183,7 +184,7 @@ def arguments() -> argparse.ArgumentParser:
 def run(a: argparse.Namespace) -> int:
     claims = chosen(a.names)
     if a.rows:
-        decided = [(claim, [decide(claim, a.rows.name, [a.rows])]) for claim in claims]
+        decided = [(claim, [decide(claim, a.rows.name, [a.rows], own=True)]) for claim in claims]
     else:
         decided = decide_all(claims)
     if a.stale:

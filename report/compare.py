@@ -11,16 +11,16 @@ t-test on logarithms of the processes' medians, corrected by Holm's method, so t
 says faster or slower of any point in about 5 of 100 cases. It is called the same where the 95 % interval of the ratio
 lies within the margin. With fewer than 3 processes on a side nothing is told.
 
-Two machines of one kind are not alike: of the same kernels some are faster on one card, some on the other. Where two
-runs of a kind of machine were compared (--calibrate A B --write), the largest spread found between two of them, as a
-standard deviation, is part of each interval and verdict of a GPU, unless A and B are of the same cards, as their records tell
-(machine.csv). --apart SHARE says it instead; 0 where you know that both ran on one machine.
+Two runs are not alike: of the same kernels some are faster in one, some in the other, on another card or another day.
+The largest spread found between two runs on GPUs of one kind (--calibrate A B --write), as a standard deviation, is part
+of each interval and verdict of a GPU, unless A and B are of one and the same card, as their records tell (machine.csv).
+--apart SHARE says it instead; 0 where you know that both ran on one card.
 
 --calibrate measures how often that is wrong: it splits the processes of one run in two groups in all ways and compares
 them. Of two runs of the same kernels it takes each group from another run: what differs between runs counts, too. Of a
 kernel that is slower by 1, 2 or 5 % it tells how often that is seen, by making the times of one group longer; and how
-many of the intervals of ratios hold 1; of two runs, how far they are apart, and all this with the spread that other
-pairs of runs have told. --write keeps these figures in results/calibration.csv, and each later comparison
+many of the intervals of ratios hold 1; of two runs, how far they are apart, and all this with the spread that pairs of
+other runs have told, so that nothing judges itself. --write keeps these figures in results/calibration.csv, and each later comparison
 on that machine prints them.
 """
 
@@ -36,7 +36,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from report import calibration, model, rows, statistics, text
-from report.calibration import SLOWER
+from report.calibration import SLOWER, Spread
 from report.rows import LEAST_PROCESSES
 
 ALPHA = 0.05
@@ -149,7 +149,7 @@ def compare(a: dict[Key, Side], b: dict[Key, Side], margin: float, apart: float 
         if _judge(point, d, sure, margin):
             point.more = more_processes(point.ratio.processes, own, spread, margin, len(told))
             point.why = f"about {point.more} more processes of each would tell" if point.more else \
-                "machines differ by as much" if spread else "spread too wide"
+                "runs of the same kernels differ by as much" if spread else "spread too wide"
     return found
 
 
@@ -194,8 +194,9 @@ class Calibration:
     false_points: float  # share of points that are told apart
     covered: float  # share of points whose 95 % interval of the ratio holds 1
     power: tuple[float, ...]  # share of points seen to be slower, of those slower by SLOWER
-    apart: float = 0.0  # standard deviation of two runs' logarithms beyond what their processes tell
-    told_apart: float = 0.0  # that of other pairs of runs, which all the shares are told with
+    spread: Spread = Spread()  # between the two runs
+    told: Spread = Spread()  # between others, which all the shares are told with
+    ratios_covered: float = math.nan  # share of the first run's ratios of two strategies whose interval holds the second's
 
 
 def _least_count(medians: Iterable[list[float]], needed: int) -> int:
@@ -206,7 +207,7 @@ def _least_count(medians: Iterable[list[float]], needed: int) -> int:
     return least
 
 
-def calibrate(run: dict[Key, Side], other: dict[Key, Side] | None = None, told_apart: float = 0.0) -> Calibration:
+def calibrate(run: dict[Key, Side], other: dict[Key, Side] | None = None, told_by_others: Spread = Spread()) -> Calibration:
     """Of the points that have enough processes, in both runs where there are two. Fault where none has."""
     needed = 2 * LEAST_PROCESSES if other is None else LEAST_PROCESSES
     keys = [key for key, side in run.items() if all(
@@ -228,23 +229,45 @@ def calibrate(run: dict[Key, Side], other: dict[Key, Side] | None = None, told_a
     within = math.log1p(MARGIN)
     for g, h in splits:
         sides = [([a[i] for i in g], [b[i] for i in h]) for a, b in zip(first, second)]
-        told = _told(sides, 0.0, told_apart)
+        told = _told(sides, 0.0, told_by_others.times)
         ends = [d.interval() for d, _ in told]
         alarms += any(sure for _, sure in told)
         beyond += any(sure and not (-within <= low and high <= within) for (_, sure), (low, high) in zip(told, ends))
         points += sum(sure for _, sure in told)
         covered += sum(low <= 0 <= high for low, high in ends)
         for k, slower in enumerate(SLOWER):
-            seen[k] += sum(sure and d.mean > 0 for d, sure in _told(sides, slower, told_apart))
+            seen[k] += sum(sure and d.mean > 0 for d, sure in _told(sides, slower, told_by_others.times))
     n_all = len(splits) * len(keys)
-    return Calibration(1 if other is None else 2, half, len(keys), len(splits), alarms / len(splits),
-                       beyond / len(splits), points / n_all, covered / n_all, tuple(s / n_all for s in seen),
-                       0.0 if other is None else _apart(list(zip(first, second))), told_apart)
+    found = Calibration(1 if other is None else 2, half, len(keys), len(splits), alarms / len(splits),
+                        beyond / len(splits), points / n_all, covered / n_all, tuple(s / n_all for s in seen))
+    if other is None:
+        return found
+    times, pairs = list(zip(first, second)), _pairs_of(run, keys)
+    held = [_holds(run[a], run[b], other[a], other[b], told_by_others.ratios) for a, b in pairs]
+    return dataclasses.replace(found, spread=_spread(dict(zip(keys, times)), pairs), told=told_by_others,
+                               ratios_covered=sum(held) / len(held) if held else math.nan)
 
 
-def _apart(sides: Sequence[tuple[list[float], list[float]]]) -> float:
-    squares = [d.mean**2 - d.error**2 for d in statistics.moderated_differences(sides)]
-    return math.sqrt(max(0.0, sum(squares) / len(squares)))
+def _pairs_of(run: dict[Key, Side], keys: Iterable[Key]) -> list[tuple[Key, Key]]:
+    """Two strategies at one place."""
+    places: dict[Key, list[Key]] = {}
+    for key in keys:
+        places.setdefault(rows.anywhere(run[key].rows[0], ("variant",)), []).append(key)
+    return [pair for some in places.values() for pair in itertools.combinations(some, 2)]
+
+
+def _spread(sides: dict[Key, tuple[list[float], list[float]]], pairs: Sequence[tuple[Key, Key]]) -> Spread:
+    of = dict(zip(sides, statistics.moderated_differences(list(sides.values()))))
+    times = [d.mean**2 - d.error**2 for d in of.values()]
+    ratios = [(of[a].mean - of[b].mean)**2 - of[a].error**2 - of[b].error**2 for a, b in pairs]
+    return Spread(*(math.sqrt(max(0.0, sum(some) / len(some))) if some else 0.0 for some in (times, ratios)))
+
+
+def _holds(a: Side, b: Side, other_a: Side, other_b: Side, apart: float) -> bool:
+    """Whether the interval of a / b by which it counts (model.widened) holds that of the other run."""
+    r = statistics.ratio(a.medians, b.medians, paired=False)
+    low, high = model.widened(r.value, r.low, r.high, r.processes, apart)
+    return low <= statistics.ratio(other_a.medians, other_b.medians, paired=False).value <= high
 
 
 def _told(sides: Sequence[tuple[list[float], list[float]]], slower: float,
@@ -261,16 +284,17 @@ def identities_below(path: pathlib.Path) -> Iterable[str]:
 
 
 def same_machine(a: pathlib.Path, b: pathlib.Path) -> bool:
-    """As far as their records tell: the cards, or the boot, of one are among those of the other."""
+    """As far as their records tell: both of one card (or boot), and that the same. Of several nobody knows which card had a
+    point in which run."""
     first, second = (frozenset(identities_below(path)) for path in (a, b))
-    return bool(first and second) and (first <= second or second <= first)
+    return len(first) == 1 and first == second
 
 
 def calibration_row(machine: str, commit: str, c: Calibration) -> dict[str, str]:
     """commit: of two runs both, with a blank between them."""
     shares = (f"{c.false_alarms:.4f}", f"{c.beyond_margin:.4f}", f"{c.false_points:.5f}", f"{c.covered:.4f}")
     counts = map(str, (c.runs, c.processes, c.points, c.comparisons))
-    spreads = (f"{c.apart:.4f}", f"{c.told_apart:.4f}")
+    spreads = [f"{x:.4f}" for x in (c.spread.times, c.told.times, c.spread.ratios, c.told.ratios, c.ratios_covered)]
     return dict(zip(calibration.COLUMNS, (machine, commit, *counts, *shares, *(f"{p:.4f}" for p in c.power), *spreads)))
 
 
@@ -306,12 +330,15 @@ def _counts(points: Sequence[Compared]) -> str:
 
 def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared], apart: float = 0.0) -> Iterable[str]:
     """All lines that the program prints."""
-    width = max(len(name_of(point.key)) for point in found)
-    for point in found:
+    alone = {why: sum(point.why == why for point in found) for why in ("only in A", "only in B")}
+    shown = [point for point in found if point.why not in alone]
+    width = max((len(name_of(point.key)) for point in shown), default=0)
+    for point in shown:
         ratio = _ratio_text(point.ratio) if point.ratio else ""
         yield f"{name_of(point.key):{width}}  {ratio:26}  {point.verdict}{': ' + point.why if point.why else ''}"
+    yield from [f"{n} points {why}: not shown" for why, n in alone.items() if n]
     yield ""
-    for (variant, operation), points in sorted(_groups(found).items()):
+    for (variant, operation), points in sorted(_groups(shown).items()):
         there = [math.log(p.ratio.value) for p in points if p.ratio]
         mean = f"{math.exp(sum(there) / len(there)):.4f}" if there else "-"
         yield f"{variant} {operation}: mean ratio {mean}; {_counts(points)}"
@@ -319,8 +346,8 @@ def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared], 
     yield f"{len(found)} points: {_counts(found)}"
     yield from _differences(a, b) or ["environments: no difference that rows know"]
     if apart:
-        yield (f"machines: taken to differ by {100 * apart:.2g} % (standard deviation) with the same kernels, which "
-               "intervals and verdicts include; --apart 0 where both ran on one")
+        yield (f"runs on GPUs: taken to differ by {100 * apart:.2g} % (standard deviation) with the same kernels, which "
+               "intervals and verdicts include; --apart 0 (make: APART=0) where both ran on one card")
     yield from _reliability(a, b)
 
 
@@ -330,14 +357,20 @@ def _machines(*runs: dict[Key, Side]) -> set[str]:
 
 def _reliability(a: dict[Key, Side], b: dict[Key, Side]) -> Iterable[str]:
     machines = _machines(a, b)
-    known = [r for r in calibration.read() if r["machine"] in machines]
-    for r in known:
-        powers = ", ".join(f"{100 * float(r[f'power_{100 * s:.0f}']):.0f} % of points slower by {100 * s:.0f} %"
-                           for s in SLOWER)
-        of = "processes of one run" if r["runs"] == "1" else "two runs of the same kernels"
-        yield (f"reliability on {r['machine']} ({of}, {r['processes']} processes a side, {r['points']} points, "
-               f"{r['comparisons']} comparisons): {_shares(r)}; sees {powers}")
-    for machine in sorted(machines - {r["machine"] for r in known}):
+    known: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for r in calibration.read():
+        if r["machine"] in machines:
+            known.setdefault((r["machine"], r["runs"]), []).append(r)
+    for (machine, runs), some in known.items():
+        def least(name: str, some: list[dict[str, str]] = some) -> float:
+            return min(100 * float(r[name]) for r in some)
+
+        alarms = max(100 * float(r["false_alarms"]) for r in some)
+        powers = ", ".join(f"{least(f'power_{100 * s:.0f}'):.0f} % of points slower by {100 * s:.0f} %" for s in SLOWER)
+        of = "processes of one run" if runs == "1" else f"{len(some)} pair{'s' * (len(some) > 1)} of runs of the same kernels"
+        yield (f"reliability on {machine} ({of}, {some[0]['processes']} processes a side): a false alarm in at most {alarms:.1f} % of "
+               f"comparisons; at least {least('covered'):.1f} % of 95 % intervals hold 1; sees at least {powers}")
+    for machine in sorted(machines - {machine for machine, _ in known}):
         yield f"reliability on {machine}: not measured (python3 -m report.compare --calibrate RUN --write)"
 
 
@@ -364,7 +397,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("runs", nargs="+", type=pathlib.Path, metavar="RUN")
     parser.add_argument("--margin", type=float, default=MARGIN, help=f"share that is still the same ({MARGIN})")
     parser.add_argument("--apart", type=float, metavar="SHARE",
-                        help="how far machines of this kind differ with the same kernels (as measured; results/calibration.csv)")
+                        help="how far runs differ with the same kernels (as measured; results/calibration.csv)")
     parser.add_argument("--rows", type=pathlib.Path, metavar="OUT.csv", help="also writes the points there")
     parser.add_argument("--calibrate", action="store_true", help="measures false alarms and power on one run")
     parser.add_argument("--write", action="store_true", help="with --calibrate: keeps the figures")
@@ -377,27 +410,28 @@ def run(a: argparse.Namespace) -> int:
     if not 0 < a.margin < 1:
         raise rows.Fault(f"--margin {a.margin}: is not between 0 and 1")
     if a.apart is not None and not 0 <= a.apart < 1:
-        raise rows.Fault(f"--apart {a.apart}: is not between 0 and 1")
+        raise rows.Fault(f"--apart {a.apart}: is not from 0 to 1")
     loaded = [load(path) for path in a.runs]
     if a.calibrate:
         firsts = [next(side.rows[0] for side in run.values() if side.rows) for run in loaded]
         if len(machines := {str(row["machine"]) for row in firsts}) > 1:
             raise rows.Fault(f"of {' and '.join(sorted(machines))}: two runs of one kind of machine are needed")
         commits = " ".join(str(row["commit"]) for row in firsts)
-        known = a.apart if a.apart is not None else calibration.apart(min(machines), commits) if len(loaded) == 2 else 0.0
-        c = calibrate(*loaded, told_apart=known)
+        c = calibrate(*loaded, told_by_others=calibration.largest(frozenset(commits.split())) if len(loaded) == 2 else Spread())
         kept = calibration_row(machines.pop(), commits, c)
         print(f"{c.points} points, {c.comparisons} comparisons of {c.processes} with {c.processes} processes: {_shares(kept)}")
         for slower, power in zip(SLOWER, c.power):
             print(f"slower by {100 * slower:.0f} %: seen at {100 * power:.1f} % of points")
         if c.runs == 2:
-            print(f"apart by {100 * c.apart:.2f} % (standard deviation); taken to be by {100 * c.told_apart:.2f} %")
+            print(f"apart by {100 * c.spread.times:.2f} % (standard deviation), others by {100 * c.told.times:.2f} %; ratios of two "
+                  f"strategies by {100 * c.spread.ratios:.2f} %, others by {100 * c.told.ratios:.2f} %: {100 * c.ratios_covered:.1f} % of "
+                  "the first run's intervals of ratios hold the second's")
         if a.write:
             calibration.write(kept)
         return 0
     apart = a.apart
     if apart is None:
-        apart = 0.0 if same_machine(*a.runs) else max(map(calibration.apart, _machines(*loaded)))
+        apart = 0.0 if same_machine(*a.runs) else calibration.largest().times
     found = compare(*loaded, a.margin, apart)
     print("\n".join(describe(*loaded, found, apart)))
     if a.rows:

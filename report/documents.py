@@ -13,6 +13,7 @@
     <!-- references -->            what errors at the bracket are told from
     <!-- work -->                   modelled bytes and counted flop
     <!-- set-ups -->                who takes least with set-ups, what repays them
+    <!-- assembly -->               which products repay the assembly of tangents of 21 numbers
     <!-- solved: FILE... -->        results of `solve` below results/
     <!-- contact: BACKEND -->       what the pass over nodes in contact costs
     <!-- validation -->             errors against the reference results
@@ -41,7 +42,7 @@ from runner import readers
 
 PAGE = pathlib.Path("docs/claims.md")
 BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|strategies|predictions|predicted solves|"
-                   r"figure|picture|accuracy|references|work|set-ups|solved|validation|contact)"
+                   r"figure|picture|accuracy|references|work|set-ups|assembly|solved|validation|contact)"
                    r"(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 QUANTITY = re.compile(r"\d[\d.,]*[ \u00a0]?(?:(?:[GM]DoF/s|ms|µs|ns|nJ|MHz|GB/s|GFLOP/s|MB|GB|W|s|%)(?![\w³])"
                       r"|times(?= as\b| faster| slower| longer))|\b(?:twice|half|three times|four times)(?= as (?:fast|long))")
@@ -66,7 +67,7 @@ def page(decided: All) -> str:
         "processes, then the newest ([rule](../report/selection.py)); of a claim about one strategy that with most "
         "processes, then the newest. Where fewer than three processes measured, a ratio counts at least within a factor of "
         f"{ONE_PROCESS}, as far as independent runs have differed, and with the ends of the intervals of its samples. Each "
-        "interval of a GPU's operations includes how far cards of its kind differ with the same kernels, as measured "
+        "interval of a GPU's operations includes how far runs differ with the same kernels, as measured on H200 with Hex8 and Tet4 "
         "([table](../results/report/report.md#how-often-a-comparison-of-two-runs-is-wrong)). What is "
         "counted, not timed, counts as it is. Points whose rows were disturbed are left out, also where the strongest of "
         "several strategies was; their number is said. Where something was expected, the verdict is on that: *not met* says "

@@ -2,7 +2,7 @@
 
 Runs are all folders results/MACHINE/DATE-COMMIT, the newest first by when they began; or one alone. A point is what rows.point_of tells
 apart, measured by one run; each of its rows is one process. Only points of one run are compared: their processes shared
-a machine, a binary and an hour.
+a machine, whose GPUs may have taken turns, a binary and an hour.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def overlap(a: Time, b: Time) -> bool:
 
 def widened(value: float, low: float, high: float, processes: int, apart: float = 0.0) -> tuple[float, float]:
     """The ends between which a ratio counts where it decides who is faster: its interval between processes, or with fewer
-    than LEAST_PROCESSES at least a factor of ONE_PROCESS on both sides. apart: of machines of this kind, as a standard
-    deviation (report/calibration.py), which the interval then includes."""
+    than LEAST_PROCESSES at least a factor of ONE_PROCESS on both sides. apart: of runs on GPUs of one kind, as a
+    standard deviation (report/calibration.py), which the interval then includes."""
     if processes < LEAST_PROCESSES:
         low, high = min(low, value / ONE_PROCESS), max(high, value * ONE_PROCESS)
     if apart == 0:
@@ -88,7 +88,7 @@ def counted(a: Point, b: Point) -> Time:
     """a / b with the ends between which it counts: b is faster where both are above 1 (places.winner), and a claim holds
     where both are within its bounds (report/verdicts.py)."""
     r = ratio(a, b)
-    apart = calibration.apart_of(a.kind, a.run.machine, a.backend)
+    apart = calibration.of_ratios(a.kind, "cuda" in (a.backend, b.backend))
     low, high = widened(r.value, r.low, r.high, r.processes, apart)
     return dataclasses.replace(r, low=low, high=high)
 

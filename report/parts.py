@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import collections
 import functools
+import itertools
 import json
+import math
 import re
 from collections.abc import Sequence
 
 from report import accuracy as accuracy_, bracket, contact as contact_, model as model_, rows, set_ups as set_ups_, sources
 from report.figures import every_figure
-from report.model import ROOT, Card, Model, Point
+from report.model import ROOT, Card, Model, Point, counted
 from report.panels import Figure
 from report.render.tables import fullest, listed
 from report.rows import Fault
@@ -150,23 +152,48 @@ def set_ups(_: str, up: str) -> list[str]:
     sizes = " to ".join(dict.fromkeys(count(n) for n in (min(found)[0], max(found)[0])))
     said = f"In {len(found)} whole solves on GPUs ({sizes} DoF), set-ups counted, these take least or are not told from the one " \
         f"that does ([by problem]({up}results/report/report.md#which-strategy-solves-in-the-least-time)): {'; '.join(told(those, some) for those, some in groups.items() if some)}. Set-ups that a process " \
-        f"timed once count as different from a factor of {set_ups_.APART} on. The mesh's has the search for an order " \
-        "in it, where a strategy leaves the order open"
-    repaid = []
-    for element in ("hex8", "tet4"):
+        f"timed once count as different from a factor of {set_ups_.APART} on"
+    repaid, is_old = [], False
+    for element, irregular in itertools.product(("hex8", "tet4"), (False, True)):
         on = []
         for card in (card for card in model().cards if card.backend == "cuda"):
-            patch = by_strategy(fullest(model(), card, element)).get("patch", {}).get("jacvec")
+            patch = by_strategy(fullest(model(), card, element, irregular)).get("patch", {}).get("jacvec")
             at = of_run(model(), patch) if patch else {}
             rival = fastest_without(at, "jacvec")
             n = break_even(at["patch"], at[rival], "jacvec") if rival and "patch" in at else None
             if n is not None:
-                on.append((str(rival), f"{two_digits(n)} ({card.short}, {count(at['patch']['jacvec'].n_dof)} DoF)"))
+                p = at["patch"]["jacvec"]
+                mark = sources.MARK * bool(sources.changed(p.run.commit, p.kind, "patch", p.backend))
+                is_old |= bool(mark)
+                on.append((str(rival), f"{two_digits(n)} ({card.short}, {count(p.n_dof)} DoF{mark})"))
         for rival in dict.fromkeys(rival for rival, _ in on):
-            repaid.append(f"{ELEMENT[element]} against `{rival}` {listed(text for other, text in on if other == rival)}")
+            repaid.append(f"{ELEMENT[element]}, {'irregular mesh' if irregular else 'box'}, against `{rival}` "
+                          f"{listed(text for other, text in on if other == rival)}")
     page = f"{up}results/report/report.md#set-ups-repaid"
-    return wrap(f"{said}. Products with tangents on a box that repay `patch`'s set-up, about, against the fastest strategy without one: "
-                f"{'; '.join(repaid) or 'not measured'} ([all]({page})).")
+    return wrap(f"{said}. With the mesh on the device, so many products with tangents repay `patch`'s own set-up beside the "
+                f"fastest strategy that needs none: {'; '.join(repaid) or 'not measured'} ([all, and with "
+                f"assembly]({page})).{f' {sources.NOTE}' * is_old}")
+
+
+def assembly(_: str, up: str) -> list[str]:
+    """After how many products with tangents of 21 numbers the matrix of half of the blocks has repaid one assembly."""
+    lines = []
+    for card in (card for card in model().cards if card.backend == "cuda"):
+        for element, irregular in itertools.product(("hex8", "tet4"), (False, True)):
+            p = by_strategy(fullest(model(), card, element, irregular)).get("patch", {}).get("jacvec_full")
+            at = of_run(model(), p) if p else {}
+            own, matrix = at.get("patch", {}), at.get("assembled_symmetric", {})
+            if p is None or not all("material" in some and "jacvec_full" in some for some in (own, matrix)):
+                continue
+            more = matrix["material"].time.value - own["material"].time.value
+            saved = counted(own["jacvec_full"], matrix["jacvec_full"])
+            n = more / (own["jacvec_full"].time.value - matrix["jacvec_full"].time.value) if saved.low > 1 else None
+            lines.append(f"{ELEMENT[element]}, {'irregular mesh' if irregular else 'box'} of {count(p.n_dof)}: "
+                         f"{two_digits(math.ceil(n)) if n is not None else 'not told to be faster'} ({card.short})")
+    if not lines:
+        raise Fault("<!-- assembly -->: no run has such products of patch and of the matrix")
+    return wrap(f"So many products with one tangent of 21 numbers repay one assembly by `assembled_symmetric` beside `patch`, "
+                f"set-ups aside: {'; '.join(lines)}.")
 
 
 def two_digits(n: int) -> int:
@@ -258,4 +285,5 @@ def accuracy(_: str, up: str) -> list[str]:
 
 
 KINDS = {"accuracy": accuracy, "references": lambda _, up: bracket.lines(up), "figure": figure, "picture": picture,
-         "work": work, "solved": solved, "validation": validation, "contact": contact, "set-ups": set_ups}
+         "work": work, "solved": solved, "validation": validation, "contact": contact, "set-ups": set_ups,
+         "assembly": assembly}

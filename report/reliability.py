@@ -7,7 +7,7 @@ import math
 
 import numpy
 
-from report import calibration, compare, statistics, words
+from report import calibration, statistics, words
 from report.model import Model
 from report.render.tables import Cell, Table
 from report.rows import LEAST_PROCESSES, disturbed
@@ -79,24 +79,27 @@ def held_by_others(read: Model) -> Table | None:
 
 def calibration_table() -> Table | None:
     """None where no run was compared with itself."""
+    def spread(r: dict[str, str], name: str) -> Cell:
+        return percent(float(r[name])) if r["runs"] == "2" else Cell("-")
+
     rows = [[Cell(words.machine(r["machine"])), Cell(", ".join(c[:7] for c in r["commit"].split())),
              *(Cell(r[k], float(r[k])) for k in ("processes", "points", "comparisons")),
-             *(percent(float(r[k])) for k in ("false_alarms", "beyond_margin", "false_points", "covered", "power_1",
-                                              "power_2", "power_5")),
-             *(percent(float(r[k])) if r["runs"] == "2" else Cell("-") for k in ("apart", "told_apart"))]
+             *(percent(float(r[k])) for k in ("false_alarms", "false_points", "covered", "power_1", "power_2", "power_5")),
+             *(spread(r, k) for k in ("apart", "told_apart", "ratios_apart", "told_ratios_apart", "ratios_covered"))]
             for r in calibration.read()]
     if not rows:
         return None
     return Table("calibration", "How often a comparison of two runs is wrong",
                  "Processes of one run, or of two runs of the same kernels (two commits), in groups that are compared with "
-                 "each other in all ways (`make compare`): how many comparisons tell a point apart that is the same, how "
-                 f"many call one faster or slower beyond {100 * compare.MARGIN:g} %, how many points are told apart, how many "
-                 "95 % intervals of ratios hold 1, and how many points are seen that are made slower by 1, 2 and 5 %. *Apart*: how "
-                 "far the two runs differ beyond what their processes tell, as a standard deviation; *taken*: what other "
-                 "pairs of runs of that kind of machine say of it, which all other columns include. The largest one is "
-                 "part of each interval by which a ratio on such a GPU counts (`kernels`). "
-                 "Processes of one run are of one card within minutes of each other; those of two runs are hours apart, "
-                 "and where their commits differ the program that timed them may, too. Groups of the same processes are no independent comparisons.",
-                 ["machine", "commits", "processes a side", "points", "comparisons", "with a false alarm",
-                  "beyond the margin", "points with one", "intervals hold", "seen: 1 %", "2 %", "5 %", "apart",
-                  "taken"], rows, words=2)
+                 "each other in all ways (`make compare`): how many comparisons tell a point apart that is the same, how many "
+                 "points are told apart, how many 95 % intervals of ratios of times hold 1, and how many points are seen that "
+                 "are made slower by 1, 2 and 5 %. *Apart*: how far times of the two runs differ beyond what their processes "
+                 "tell, as a standard deviation; *others*: the largest such figure of pairs of other runs, which all columns "
+                 "before it include, so that nothing judges itself. Then the same of ratios of two strategies at one place, "
+                 "and how many intervals of the first run hold the ratio of the second one. The largest figures of all pairs "
+                 "are part of intervals here. Runs are hours or days apart, on other cards where more than one was lent; "
+                 "where their commits differ the program that timed them may, too. Groups of the same processes are no "
+                 "independent comparisons, and pairs of five runs no ten independent pairs.",
+                 ["machine", "commits", "processes a side", "points", "comparisons", "with a false alarm", "points with one",
+                  "intervals hold", "seen: 1 %", "2 %", "5 %", "apart", "others", "ratios apart", "others", "ratios hold"],
+                 rows, words=2)

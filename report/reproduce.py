@@ -181,7 +181,7 @@ def run(a: argparse.Namespace) -> int:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     measure(claim, build, folder, processes)
-    verdict = decide(claim, "here", [folder])
+    verdict = decide(claim, "here", [folder], own=True)
     (_, before), = decide_all([claim])
     measured = [row for path in rows.files_below(folder) for row in rows.read(path)]
     machines = {row.get("machine") for row in measured}

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Mapping
 
-from report.model import Model, Point, widened
+from report.model import Model, Point, counted, widened
 from report.places import find
 from report.words import MATRIX
 
@@ -42,7 +42,7 @@ def fastest_without(at: Strategies, operation: str) -> str | None:
 def break_even(own: Mapping[str, Point], other: Mapping[str, Point], operation: str) -> int | None:
     """Products after which one strategy has taken no longer than another one, set-ups included; own, other: their points
     by operation, of one run and mesh. Where one of both is a matrix, each counts with one call of `material`, which
-    assembles. 0: at once; None: never, or not known."""
+    assembles. 0: at once; None: never, or not known, as where their products are not told apart."""
     a, b = own.get(operation), other.get(operation)
     if not a or not b or a.strategy == b.strategy or a.set_up is None or b.set_up is None:
         return None
@@ -53,7 +53,7 @@ def break_even(own: Mapping[str, Point], other: Mapping[str, Point], operation: 
         if "material" not in own or "material" not in other:
             return None
         more += own["material"].time.value - other["material"].time.value
-    return max(math.ceil(more / saved), 0) if saved > 0 else None
+    return max(math.ceil(more / saved), 0) if counted(b, a).low > 1 else None
 
 
 @dataclasses.dataclass(frozen=True)

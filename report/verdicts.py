@@ -120,8 +120,10 @@ def _split(side: Selection) -> Iterator[Selection]:
         yield from _split({**side, listed[0]: one})
 
 
-def _estimate(claim: Claim, of: Sequence[rows.Row], over: Sequence[rows.Row] | None) -> statistics.Estimate | None:
-    """Two sides of the same processes are paired: they were measured in turns."""
+def _estimate(claim: Claim, own: bool, of: Sequence[rows.Row],
+              over: Sequence[rows.Row] | None) -> statistics.Estimate | None:
+    """Two sides of the same processes are paired: they were measured in turns. own: of the machine that measured them, and not of
+    its kind, of which they are known only as far as runs differ."""
     quantity = QUANTITIES[claim.quantity]
     sides = [sorted(side, key=rows.process_of) for side in (of, over or ())]
     values = [[quantity.of(row) for row in side] for side in sides]
@@ -136,7 +138,7 @@ def _estimate(claim: Claim, of: Sequence[rows.Row], over: Sequence[rows.Row] | N
     if r.processes < 2:  # samples alone: the ends of both sides combined
         (least, most), (few, many) = (_ends(quantity, side) for side in sides)
         low, high = r.value * least / many, r.value * most / few
-    apart = calibration.apart_of(claim.file, str(of[0]["machine"]), "cuda" if any(r["backend"] == "cuda" for r in of) else "")
+    apart = 0.0 if own else calibration.of_ratios(claim.file, any(row["backend"] == "cuda" for side in sides for row in side))
     return statistics.Estimate(r.value, *widened(r.value, low, high, r.processes, apart), r.processes)
 
 
@@ -181,8 +183,8 @@ def _where(row: rows.Row) -> tuple:
     return rows.anywhere(row, ("variant",))
 
 
-def _ratios(claim: Claim, path: pathlib.Path, found: Sequence[rows.Row], files: Iterable[Sequence[rows.Row]]
-            ) -> dict[tuple, list[Decided]]:
+def _ratios(claim: Claim, alone: bool, path: pathlib.Path, found: Sequence[rows.Row],
+            files: Iterable[Sequence[rows.Row]]) -> dict[tuple, list[Decided]]:
     """Of the rows of one file, whose other side may be in another file of the run; by what tells the claim's points
     apart, each with a ratio for all that a column differs in which is free."""
     ranks = _ranks(path) if "variant" in (claim.over or {}) else {}  # of one strategy: the newest of most processes
@@ -193,7 +195,7 @@ def _ratios(claim: Claim, path: pathlib.Path, found: Sequence[rows.Row], files: 
         for key, owns in _side(claim, found, side).items():
             over = next((side_of[key] for side_of in overs if key in side_of), {}) if overs else {(): None}
             for own, beside in itertools.product(owns.values(), over.values()):
-                if (r := _estimate(claim, own, beside)) is None:
+                if (r := _estimate(claim, alone, own, beside)) is None:
                     continue
                 first, is_old = own[0], any(_is_old(claim, row) for row in own + (beside or []))
                 name = (key, first.get("case"), tuple(side.items()), tuple((other or {}).items()))
@@ -207,9 +209,10 @@ def _ratios(claim: Claim, path: pathlib.Path, found: Sequence[rows.Row], files: 
 Pairs = dict[tuple, list[Decided]]
 
 
-def _pairs(claim: Claim, runs: Iterable[Found]) -> Pairs:
-    """Of what was found in the runs of one machine, the newest first. Of those that have all rows of a pair the one decides that speaks at
-    its place (report/selection.py); of a claim about one strategy that with most processes, the newest of equals."""
+def _pairs(claim: Claim, own: bool, runs: Iterable[Found]) -> Pairs:
+    """Of what was found in the runs of one machine, the newest first. Of those that have all rows of a pair the one decides
+    that speaks at its place (report/selection.py); of a claim about one strategy that with most processes, the newest of
+    equals."""
     points: Pairs = {}
 
     def least(some: Sequence[Decided]) -> Rank:
@@ -217,7 +220,7 @@ def _pairs(claim: Claim, runs: Iterable[Found]) -> Pairs:
 
     for files in runs:
         for path, found in files.items():
-            for name, some in _ratios(claim, path, found, files.values()).items():
+            for name, some in _ratios(claim, own, path, found, files.values()).items():
                 if name not in points or least(points[name]) < least(some):
                     points[name] = some
     return points
@@ -255,13 +258,13 @@ def _places(claim: Claim, clean: Pairs, disturbed: Pairs) -> tuple[list[list[Dec
     return kept, len(there) - len(kept)
 
 
-def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path]) -> Verdict:
-    """On the runs of one machine, the newest first."""
+def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path], own: bool = False) -> Verdict:
+    """On the runs of one kind of machine, the newest first. own: of the machine that measured them alone."""
     everything = [_selected(claim, run) for run in runs]
     undisturbed = [_clean(claim, files) for files in everything]
-    clean = _pairs(claim, undisturbed)
+    clean = _pairs(claim, own, undisturbed)
     noisy = {} if undisturbed == everything else \
-        {name: some for name, some in _pairs(claim, everything).items() if name not in clean}
+        {name: some for name, some in _pairs(claim, own, everything).items() if name not in clean}
     places, left_out = _places(claim, clean, noisy)
     points = [_place(claim, some) if claim.has_rivals else some[0] for some in places]
     return Verdict(claim, machine, _overall(points), tuple(points), tuple(itertools.chain(*places)), left_out)

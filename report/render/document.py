@@ -220,18 +220,18 @@ def macros(model: Model) -> dict[str, str]:
             continue
         place = f"{card.key}/{element}" + "/irregular" * irregular
         processes = {p.time.processes for p in some}
-        found |= {f"{place}/dof": count(some[0].n_dof), f"{place}/commit": ", ".join(dict.fromkeys(p.run.commit for p in some)),
+        found |= {f"{place}/dof": count(some[0].n_dof), f"{place}/commit": ", ".join(dict.fromkeys(p.run.marked for p in some)),
                   f"{place}/processes": str(min(processes)) + (f"–{max(processes)}" if len(processes) > 1 else "")}
         for p in some:
             key = f"{place}/{p.strategy}/{p.operation}"
             tell(key, p.throughput.times(GIGA))
-            found[f"{key}/commit"] = p.run.commit
+            found[f"{key}/commit"] = p.run.marked
             if sustained := model.sustained(p):
                 tell(f"{key}/sustained", sustained.throughput.times(GIGA))
-                found[f"{key}/sustained/commit"] = sustained.run.commit
+                found[f"{key}/sustained/commit"] = sustained.run.marked
             if matrix := fastest_matrix([q for q in some if (q.operation, q.run) == (p.operation, p.run)], p):
                 tell(f"{key}/over-matrix", counted(matrix, p))
-                found[f"{key}/over-matrix/of"] = matrix.strategy
+                found |= {f"{key}/over-matrix/of": matrix.strategy, f"{key}/over-matrix/commit": p.run.marked}
     return found
 
 

@@ -113,13 +113,14 @@ class Deciding(unittest.TestCase):
             v = self.decided(self.run_of(f"r{k}", ("a", 1.0), ("b", time)))
             self.assertEqual((v.verdict, v.processes), (verdict, 1))
 
-    def test_what_one_card_says_of_its_kind_is_known_as_far_as_two_of_them_differ(self):
-        times = [(v, t * f) for f in (1.0, 1.0005, 0.9995) for v, t in (("a", 1.016), ("b", 1.0))]
+    def test_what_one_run_says_of_a_kind_of_card_is_known_as_far_as_runs_differ(self):
+        times = [(v, t * f) for f in (1.0, 1.0005, 0.9995) for v, t in (("a", 1.02), ("b", 1.0))]
         for k, (backend, verdict) in enumerate((("host", "holds"), ("cuda", "cannot tell"))):
             run = self.run_of(f"r{k}", *times, changes=(",abc,m,host,", f",abc,nvidia-h200,{backend},"))
             v = decide(self.claim(), "nvidia-h200", [run])
             self.assertEqual(v.verdict, verdict)
-        r, apart = v.points[0].ratio, calibration.apart("nvidia-h200")
+            self.assertEqual(decide(self.claim(), "here", [run], own=True).verdict, "holds")
+        r, apart = v.points[0].ratio, calibration.largest().ratios
         self.assertAlmostEqual(math.log(r.high / r.value), 1.96 * apart, delta=0.05 * apart)
 
     def test_samples_that_scatter_more_than_a_tenth_count_as_far_as_they_do(self):

@@ -153,7 +153,7 @@ class Winners(Small):
             self.assertEqual(won.decided, decided)
 
     def test_three_processes_decide_by_the_interval_between_them(self):
-        several = [small.row(t * f, 0.05, variant=s, process=n) for s, f in (("patch", 1.0), ("node_csr", 1.02))
+        several = [small.row(t * f, 0.05, variant=s, process=n) for s, f in (("patch", 1.0), ("node_csr", 1.04))
                    for n, t in enumerate((2e-5, 2.01e-5, 2.02e-5), 1)]
         won = self.win(*several)
         self.assertTrue(won.decided)
