@@ -18,7 +18,7 @@ from report.words import STRATEGY
 FORMATS = ("pdf", "svg", "png")
 NARROW, WIDE = 8.5, 17.5  # cm: a column and a page
 COLOURS = 6               # series of a panel with a colour
-JOINED = 4.0              # neighbours of a line differ by at most this factor
+JOINED = 7.0              # neighbours of a line differ by at most this factor
 
 # Okabe & Ito (2008), except yellow, which is too faint for lines on white; shapes are gnuplot's: the one before each
 # is its hollow form, and a cross's is a plus.

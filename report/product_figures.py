@@ -32,7 +32,7 @@ def throughput(model: Model, card: Card, quadratic: bool = False) -> Figure | No
 
 def time_of_products(model: Model, card: Card) -> Figure | None:
     return over_size(model, card, "time", "Time", lambda p: p.time.times(1e6), "µs", "Lower is better. Where a curve is flat, "
-                     "a call costs its start and not its work.")
+                     "a call costs its start and not its work.", higher_is_better=False)
 
 
 def cold(model: Model, card: Card) -> Figure | None:
@@ -45,7 +45,8 @@ def cold(model: Model, card: Card) -> Figure | None:
 
 
 def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Point], Time], label: str, said: str,
-              points: Iterable[Point] | None = None, samples: str = IN_TURNS, quadratic: bool = False) -> Figure | None:
+              points: Iterable[Point] | None = None, samples: str = IN_TURNS, quadratic: bool = False,
+              higher_is_better: bool = True) -> Figure | None:
     """Of products and residuals, on boxes of linear or of quadratic elements; at each size of the run that speaks, or of
     the next one that has a strategy (selection.by_strategy)."""
     panels, runs, times, others = [], [], [], set()
@@ -63,25 +64,43 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
             panel = Panel(f"{ELEMENT[element]}, {OPERATION[operation]}",
                           decades("degrees of freedom", [p.n_dof for p in some], size, 1.4),
                           decades(label, [t.low for t in rates] + [t.high for t in rates]))
-            ends: dict[str, tuple[float, float]] = {}
             for strategy in sorted(ranked(some), key=lambda s: s in COLOURED):
                 own = sorted(((float(p.n_dof), t, p.run) for p, t in zip(some, rates) if p.strategy == strategy),
                              key=lambda v: v[0])
                 add_series(panel, strategy, [(x, t) for x, t, _ in own], runs=[run for *_, run in own])
-                last = own[-1]
-                ends[strategy] = (last[0], last[1].value)
-            others |= {s for s in ends if s not in COLOURED}
-            add_names(panel, ends, height)
+            others |= {p.strategy for p in some if p.strategy not in COLOURED}
+            if higher_is_better:
+                name_grey_winners(panel, some, rates)
             panels.append(panel)
             runs += dict.fromkeys(p.run for p in some)
             times += rates
     if not panels:
         return None
-    grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}." if others else ""
+    grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}{'; the fastest at a size is named' * higher_is_better}." if others else ""
     return figure(f"{name}-{card.key}{'-quadratic' * quadratic}", f"{title} over size, {'quadratic elements, ' * quadratic}{card.words}",
                   f"{title} of one call on boxes over their size, {card.words}, all points plastic, in {samples}. {said} "
                   f"Lines join sizes of one run.{grey} "
-                  f"{kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height, left=1.0, right=beside(panels))
+                  f"{kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height, left=1.0,
+                  legend=coloured_in(panels) + [("others", GREY, 2)] * bool(others))
+
+
+def name_grey_winners(panel: Panel, some: Sequence[Point], rates: Sequence[Time]) -> None:
+    """In short, above the upper point, where the fastest strategy at a size has no colour."""
+    at: dict[int, list[tuple[Point, Time]]] = {}
+    for p, t in zip(some, rates):
+        if p.strategy not in NOT_A_STRATEGY:
+            at.setdefault(p.n_dof, []).append((p, t))
+    for of_size in at.values():
+        p, t = min(of_size, key=lambda pair: pair[0].time.value)
+        if p.strategy not in COLOURED:
+            at_edge = panel.x.share(p.n_dof) < 0.06
+            panel.words.append((float(p.n_dof), panel.y.at(panel.y.share(t.value) + 0.07), SHORT[p.strategy], INK,
+                                "left" if at_edge else "center"))
+
+
+def coloured_in(panels: Sequence[Panel]) -> list[tuple[str, int, int]]:
+    """Entries of a legend."""
+    return [(STRATEGY[s], *style_of(s)) for s in COLOURED if any(p[2] == style_of(s)[0] for panel in panels for p in panel.points)]
 
 
 def clusters(sizes: Iterable[int]) -> dict[int, int]:
@@ -242,13 +261,12 @@ def roofline(model: Model, card: Card) -> Figure | None:
         panels.append(panel)
         runs += [run, *dict.fromkeys(p.run for p in drawn)]
         times += rates
-    present = [s for s in COLOURED if any(p[2] == style_of(s)[0] for panel in panels for p in panel.points)]
     return figure(f"roofline-{card.key}", f"Share of the ceiling, {card.words}",
                   f"Arithmetic that counts against the measured ceilings of memory and multiply-adds, {card.words}. "
                   "The distance to the line is what a strategy loses by moving or computing more than once, or by "
                   f"waiting. Grey: other strategies. {kind_of(times)}; "
                   f"{where(runs)}.", panels, runs, columns=2, height=height, left=1.45,
-                  legend=[(STRATEGY[s], *style_of(s)) for s in present] + [("others", *style_of(""))])
+                  legend=coloured_in(panels) + [("others", *style_of(""))])
 
 
 def break_even(model: Model, card: Card) -> Figure | None:

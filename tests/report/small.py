@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pathlib
+from unittest import mock
 
-from report import rows
+from report import calibration, rows
 
 ROW = {
     "schema": 5,
@@ -52,6 +53,11 @@ RECORD = {
     "cuda_copy_gb_per_s": "4000",
     "cuda_fma_gflop_per_s": "33000",
 }
+
+
+def runs_alike() -> object:
+    """A patch: as if runs of the same kernels did not differ (report/calibration.py)."""
+    return mock.patch("report.calibration.largest", lambda *_: calibration.Spread())
 
 
 def columns(kind: str) -> list[str]:

@@ -104,8 +104,18 @@ class Content(Small):
         panel = self.named("throughput-h200").panels[0]
         self.assertTrue(panel.lines)
         for line, _ in panel.lines:
-            self.assertEqual([x for x, _ in line], [292008.0, 985527.0])  # 6440067 is more than four times as large
-        self.assertEqual(panels.joined([(1, 5), (3, 6), (20, 7), (30, 8)]), [[(1, 5), (3, 6)], [(20, 7), (30, 8)]])
+            self.assertEqual([x for x, _ in line], [292008.0, 985527.0, 6440067.0])
+        self.assertEqual(panels.joined([(1, 5), (7, 6), (50, 7), (80, 8)]), [[(1, 5), (7, 6)], [(50, 7), (80, 8)]])
+
+    def test_a_winner_without_a_colour_is_named(self):
+        lines = [small.row(seconds * n, 0.01, variant=strategy, element="hex8", case=case, n_dof=n)
+                 for case, n in (("box30-distorted", 89373), ("box68-distorted", 985527))
+                 for strategy, seconds in (("patch", 1e-10), ("element_only", 1e-12), ("assembled_cusparse", 5e-11 if n < 1e5 else 2e-10))]
+        with tempfile.TemporaryDirectory() as folder:
+            made = {f.name: f for f in figures.all_figures(model.build(small.results(pathlib.Path(folder), c1=lines)))}
+        for name, times in (("throughput-h200", 1), ("time-h200", 0)):
+            self.assertEqual([text for _, _, text, *_ in made[name].panels[-1].words].count("BSR"), times)
+            self.assertEqual("the fastest at a size is named" in made[name].caption, bool(times))
 
     def test_map_names_the_winner_and_its_gain(self):
         words = [w[2] for w in self.named("winners-h200").panels[-1].words]
