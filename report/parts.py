@@ -171,8 +171,8 @@ def set_ups(_: str, up: str) -> list[str]:
                           f"{listed(text for other, text in on if other == rival)}")
     page = f"{up}results/report/report.md#set-ups-repaid"
     return wrap(f"{said}. With the mesh on the device, so many products with tangents repay `patch`'s own set-up beside the "
-                f"fastest strategy that needs none: {'; '.join(repaid) or 'not measured'} ([all, and with "
-                f"assembly]({page})).{f' {sources.NOTE}' * is_old}")
+                f"fastest strategy that needs none: {'; '.join(repaid) or 'not measured'} ([all]({page}), [beside the "
+                f"matrix]({up}results/report/report.md#whole-solves)).{f' {sources.NOTE}' * is_old}")
 
 
 def assembly(_: str, up: str) -> list[str]:

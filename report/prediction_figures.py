@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection
 
 from report.captions import where
 from report.model import Model, Run
@@ -32,7 +33,8 @@ def who_must_win(there: list[Operation], chip: Chip) -> str:
     return "free" if free_worst < best else "matrix" if worst < free_best else ""
 
 
-def map_of(there: list[Operation], x: Axis, y: Axis, title: str, listed: list[Chip]) -> Panel:
+def map_of(there: list[Operation], x: Axis, y: Axis, title: str, listed: list[Chip],
+           measured: Collection[Chip] = ()) -> Panel:
     panel = Panel(title, x, y)
     colours = {"free": faded(FREE_COLOUR), "matrix": faded(MATRIX_COLOUR), "": PALE}
     for i in range(CELLS):
@@ -48,7 +50,7 @@ def map_of(there: list[Operation], x: Axis, y: Axis, title: str, listed: list[Ch
         rate, bandwidth = 1e-12 * chip.rate, 1e-12 * chip.bandwidth
         if not (x.low <= rate <= x.high and y.low <= bandwidth <= y.high):
             continue
-        panel.points.append((rate, bandwidth, INK, 7))
+        panel.mark(rate, bandwidth, INK, 7, chip not in measured)
         right = x.share(rate) > 0.75
         panel.words.append((x.at(x.share(rate) + (-0.03 if right else 0.03)), bandwidth, chip.name, INK,
                             "right" if right else "left"))
@@ -58,7 +60,7 @@ def map_of(there: list[Operation], x: Axis, y: Axis, title: str, listed: list[Ch
 def predictions(model: Model) -> Figure | None:
     """None without rows of one commit on both cards."""
     both, found = list(pairs(model)), operations(model)
-    x = decades("FP64, TF/s", RATES, few, 1.0)
+    x = decades("FP64, 10¹² flop/s", RATES, few, 1.0)
     y = decades("memory, TB/s", BANDWIDTHS, few, 1.0)
     measured = [Chip(words, card.rate, card.bandwidth) for words, card in zip(("H100", "H200"), both[0][2])] if both else []
     panels = []
@@ -66,7 +68,7 @@ def predictions(model: Model) -> Figure | None:
         for operation in PRODUCTS[::-1]:
             there = [o for o in found if (o.element, o.operation) == (element, operation)]
             if {o.variant in MATRIX for o in there} == {True, False}:
-                panels.append(map_of(there, x, y, f"{ELEMENT[element]}, {OPERATION[operation]}", measured + chips()))
+                panels.append(map_of(there, x, y, f"{ELEMENT[element]}, {OPERATION[operation]}", measured + chips(), measured))
     runs: list[Run] = list(dict.fromkeys(p.run for narrow, wide, _ in both for p in (narrow, wide)))
     names = in_order(o.variant for o in found if o.variant in MATRIX)
     return figure("predictions", "Predicted: matrix or no matrix",
@@ -74,5 +76,5 @@ def predictions(model: Model) -> Figure | None:
                   f"({', '.join(STRATEGY[name] for name in names)}) must be faster than the fastest one without, over FP64 rate and memory bandwidth "
                   "of a chip, both as kernels reach them. Between the areas the prediction cannot tell. From rows of H100 "
                   f"and H200, which are shown, too; {where(runs)}.", panels, runs, height=4.6,
-                  legend=[("the matrix must win", faded(MATRIX_COLOUR), 0), ("a product without one must win", faded(FREE_COLOUR), 0),
-                          ("cannot tell", PALE, 0)])
+                  legend=[("that matrix must win", faded(MATRIX_COLOUR), 0), ("a product without one must win", faded(FREE_COLOUR), 0),
+                          ("cannot tell", PALE, 0), ("measured", INK, 7), ("not measured", INK, 6)])

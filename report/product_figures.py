@@ -3,6 +3,7 @@ products on a matrix pays. Each takes the model and a card, and returns None whe
 
 from __future__ import annotations
 
+import collections
 import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -220,11 +221,11 @@ def roofline(model: Model, card: Card) -> Figure | None:
                           any(p.flop and p.bytes_moved for p in ps))
     height = 5.2
     for element, of_runs in found.items():
-        run = of_runs[0][0].run
         of_operation: dict[str, list[Point]] = {}
         for p in itertools.chain(*of_runs):
             of_operation.setdefault(p.operation, []).append(p)
         some = [p for ps in of_operation.values() for p in by_strategy(ps).values()]
+        (run, _), = collections.Counter(p.run for p in some if p.run.told(f"{prefix}_copy_gb_per_s")).most_common(1)
         memory, peak = (1e-3 * float(run.told(f"{prefix}_{key}")) for key in ("copy_gb_per_s", "fma_gflop_per_s"))
         drawn = [p for p in some if p.flop and p.bytes_moved and p.strategy not in MATRIX + CHOOSES + NOT_A_STRATEGY
                  and p.operation in OPERATION and p.operation != "material"]

@@ -51,7 +51,13 @@ def sizes_selected(claim: Claim) -> str:
 
 
 def outside(claim: Claim, measured: Sequence[rows.Row]) -> list[str]:
-    """A line where rows are of sizes that the claim says nothing of."""
+    """A line where rows are of elements or sizes that the claim says nothing of."""
+    listed = claim.select.get("element", [])
+    known = [str(e) for e in (listed if isinstance(listed, list) else [listed])]
+    elements = sorted({str(row["element"]) for row in measured if row.get("element")} - set(known)) if known else []
+    if elements:
+        return [f"rows of {', '.join(elements)} do not count: it is of {', '.join(known)}; docs/claims.md has "
+                "others"]
     sizes = {int(row["n_dof"]) for row in measured if row.get("n_dof")}  # type: ignore[arg-type]
     if not (other := sorted(n for n in sizes if "n_dof" in claim.select and not matches(n, claim.select["n_dof"]))):
         return []

@@ -72,7 +72,7 @@ class Document:
     @property
     def cards(self) -> list[str]:
         """As keys of numbers begin."""
-        return list(dict.fromkeys(key.partition("/")[0] for key in self.macros))
+        return list(dict.fromkeys(key.partition("/")[0] for key in self.macros if not key.startswith("figure/")))
 
     @property
     def tables(self) -> list[Table]:
@@ -206,9 +206,14 @@ METHOD = (
 )
 
 
-def macros(model: Model) -> dict[str, str]:
-    """What numbers.tex documents at its head: numbers of the tables of strategies, of boxes and of irregular meshes."""
-    found: dict[str, str] = {}
+MACHINE = (("gpu", "gpu"), ("cpu", "cpu"), ("cores", "cores"), ("driver", "driver"), ("cuda", "cuda"), ("compiler", "compiler"),
+           ("cuda_copy_gb_per_s", "copy"), ("cuda_fma_gflop_per_s", "flop"))
+
+
+def macros(model: Model, drawn: Sequence[Figure] = ()) -> dict[str, str]:
+    """What numbers.tex documents at its head: numbers of the tables of strategies, of boxes and of irregular meshes; captions
+    of figures; machines."""
+    found: dict[str, str] = {f"figure/{f.name}": f"{f.title}. {f.caption}" for f in drawn}
 
     def tell(name: str, t: Time) -> None:
         found.update({name: interval(t), f"{name}/value": digits(t.value), f"{name}/low": digits(t.low),
@@ -232,6 +237,9 @@ def macros(model: Model) -> dict[str, str]:
             if matrix := fastest_matrix([q for q in some if (q.operation, q.run) == (p.operation, p.run)], p):
                 tell(f"{key}/over-matrix", counted(matrix, p))
                 found |= {f"{key}/over-matrix/of": matrix.strategy, f"{key}/over-matrix/commit": p.run.marked}
+    for run in model.runs[::-1]:  # the newest last
+        for card in (c for c in model.cards if c.machine == run.machine):
+            found |= {f"{card.key}/{name}": run.told(key) for key, name in MACHINE if run.told(key)}
     return found
 
 
@@ -327,4 +335,4 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
         ]),
     ]
     return Document("febench: how should a GPU sum finite-element contributions?", about,
-                    [s for s in sections if s.blocks], macros(model))
+                    [s for s in sections if s.blocks], macros(model, drawn))

@@ -608,6 +608,13 @@ class Reproducing(unittest.TestCase):
         self.assertEqual(out.splitlines()[-1], "not measured")
         self.assertNotIn("do not count", self.program("host_matrix_tet4")[1])
 
+    def test_elements_that_a_claim_says_nothing_of_are_told(self):
+        """A reader's mesh may be of any."""
+        (claim,) = [c for c in read_claims() if c.name == "patch_over_matrix"]
+        (line,) = reproduce.outside(claim, [{"element": "tet10", "n_dof": 300000}])
+        self.assertIn("rows of tet10 do not count: it is of tet4, hex8", line)
+        self.assertEqual(reproduce.outside(claim, [{"element": "tet4", "n_dof": 300000}]), [])
+
     def test_first_lines_say_size_and_mesh(self):
         self.kernels("5e-6")
         _, out, _ = self.program("host_matrix_tet4", "--dofs", "30000", "--mesh", "irregular")
