@@ -1,7 +1,7 @@
 """From measured rows to answers. Arrows point one way; nothing below knows what is above it:
 
     rows, cases, sources          what a row of results/ is, what its case says, which sources it depends on
-    statistics                    intervals between processes; sees arrays
+    statistics, calibration       intervals between processes, sees arrays; how far runs differ
     words, text                   names in words; how numbers, tables and paragraphs are written
     model, places, wholes         runs and points; strategies of one run at one place; whole solves
     set_ups, quantities           what set-ups take; what claims compare

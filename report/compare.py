@@ -20,8 +20,8 @@ of each interval and verdict of a GPU, unless A and B are of one and the same ca
 them. Of two runs of the same kernels it takes each group from another run: what differs between runs counts, too. Of a
 kernel that is slower by 1, 2 or 5 % it tells how often that is seen, by making the times of one group longer; and how
 many of the intervals of ratios hold 1; of two runs, how far they are apart, and all this with the spread that pairs of
-other runs have told, so that nothing judges itself. --write keeps these figures in results/calibration.csv, and each later comparison
-on that machine prints them.
+other runs have told, so that nothing judges itself. --write keeps these figures in results/calibration.csv, and each
+later comparison on that machine prints them.
 """
 
 from __future__ import annotations
@@ -345,7 +345,7 @@ def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared], 
     yield ""
     yield f"{len(found)} points: {_counts(found)}"
     yield from _differences(a, b) or ["environments: no difference that rows know"]
-    if apart:
+    if apart and any(a[point.key].rows[0]["backend"] == "cuda" for point in shown if point.ratio):
         yield (f"runs on GPUs: taken to differ by {100 * apart:.2g} % (standard deviation) with the same kernels, which "
                "intervals and verdicts include; --apart 0 (make: APART=0) where both ran on one card")
     yield from _reliability(a, b)

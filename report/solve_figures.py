@@ -16,6 +16,7 @@ from report.words import ELEMENT, PRECONDITION, QUADRATIC, STRATEGY, problem_wor
 
 SOLVE_PARTS = (("set-up of mesh and strategy", PALETTE[4]), ("set-up of multigrid", PALETTE[2]), ("solve", PALETTE[0]))
 TILDE = "~, or hollow"
+MOST = 1.5  # an interval makes an axis so much longer at most
 
 
 def marked(strategies: Sequence[str], noisy: Collection[str]) -> list[str]:
@@ -57,10 +58,12 @@ def whole_solves(model: Model, card: Card, group: str) -> Figure | None:
             ends.append((i, at, solve.time, at - solve.time.value, graph))
             times.append(solve.time)
             graphs += [graph.time] if graph else []
-        unit, scale = ("ms", 1e3) if max(e[1] for e in ends) < 1 else ("s", 1.0)
+        longest = max(at for _, at, *_ in ends)
+        whole = min(max(before + t.high for _, _, t, before, _ in ends), MOST * longest)  # the ends of intervals, too
+        unit, scale = ("ms", 1e3) if longest < 1 else ("s", 1.0)
         panel = Panel(f"{ELEMENT[place[2]]}, {count(place[5])}, {problem_words(place[1])}",
                       linear(f"{unit}, with {PRECONDITION[place[4]]}",
-                             1.05 * scale * max(e[1] for e in ends)),
+                             1.05 * scale * max(longest, whole)),
                       names("", marked(categories, {categories[i] for i, _, t, *_ in ends if t.noisy})), frame=2)
         panel.rectangles = [(a * scale, b * scale, c, d, colour) for a, b, c, d, colour in parts_of]
         for i, at, t, before, graph in ends:
