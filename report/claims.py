@@ -184,7 +184,7 @@ def arguments() -> argparse.ArgumentParser:
 def run(a: argparse.Namespace) -> int:
     claims = chosen(a.names)
     if a.rows:
-        decided = [(claim, [decide(claim, a.rows.name, [a.rows], own=True)]) for claim in claims]
+        decided = [(claim, [decide(claim, a.rows.name, [a.rows], alone=True)]) for claim in claims]
     else:
         decided = decide_all(claims)
     if a.stale:

@@ -43,6 +43,7 @@ ALPHA = 0.05
 MOST_SPLITS = 200
 MARGIN = 0.02
 COMPARED = ("kernels.csv", "solves.csv", "scaling.csv", "storage.csv")  # kinds of files
+ALONE = ("only in A", "only in B")
 VERDICTS = ("faster", "slower", "same", "cannot tell", "not comparable")
 
 Key = tuple[rows.Value, ...]
@@ -110,7 +111,7 @@ def load(path: pathlib.Path) -> dict[Key, Side]:
 
 def _comparable(a: Side | None, b: Side | None) -> str:
     if a is None or b is None:
-        return "only in " + ("A" if b is None else "B")
+        return ALONE[a is None]
     fault = a.fault() or b.fault()
     if fault:
         return fault
@@ -283,7 +284,7 @@ def identities_below(path: pathlib.Path) -> Iterable[str]:
         yield from dict(model.read_record(folder / "machine.csv")).get("identity", "").split()
 
 
-def same_machine(a: pathlib.Path, b: pathlib.Path) -> bool:
+def same_card(a: pathlib.Path, b: pathlib.Path) -> bool:
     """As far as their records tell: both of one card (or boot), and that the same. Of several nobody knows which card had a
     point in which run."""
     first, second = (frozenset(identities_below(path)) for path in (a, b))
@@ -330,7 +331,7 @@ def _counts(points: Sequence[Compared]) -> str:
 
 def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared], apart: float = 0.0) -> Iterable[str]:
     """All lines that the program prints."""
-    alone = {why: sum(point.why == why for point in found) for why in ("only in A", "only in B")}
+    alone = {why: sum(point.why == why for point in found) for why in ALONE}
     shown = [point for point in found if point.why not in alone]
     width = max((len(name_of(point.key)) for point in shown), default=0)
     for point in shown:
@@ -351,12 +352,8 @@ def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared], 
     yield from _reliability(a, b)
 
 
-def _machines(*runs: dict[Key, Side]) -> set[str]:
-    return {str(row["machine"]) for run in runs for side in run.values() for row in side.rows}
-
-
 def _reliability(a: dict[Key, Side], b: dict[Key, Side]) -> Iterable[str]:
-    machines = _machines(a, b)
+    machines = {str(row["machine"]) for run in (a, b) for side in run.values() for row in side.rows}
     known: dict[tuple[str, str], list[dict[str, str]]] = {}
     for r in calibration.read():
         if r["machine"] in machines:
@@ -431,7 +428,7 @@ def run(a: argparse.Namespace) -> int:
         return 0
     apart = a.apart
     if apart is None:
-        apart = 0.0 if same_machine(*a.runs) else calibration.largest().times
+        apart = 0.0 if same_card(*a.runs) else calibration.largest().times
     found = compare(*loaded, a.margin, apart)
     print("\n".join(describe(*loaded, found, apart)))
     if a.rows:

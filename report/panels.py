@@ -230,6 +230,11 @@ def add_names(panel: Panel, ends: dict[str, tuple[float, float]], height: float)
     add_words(panel, ((STRATEGY[s], *end, style_of(s)[0]) for s, end in ends.items() if s in COLOURED), height)
 
 
+def coloured_in(panels: Sequence[Panel]) -> list[tuple[str, int, int]]:
+    """Entries of a legend: the strategies with a colour that are there."""
+    return [(STRATEGY[s], *style_of(s)) for s in COLOURED if any(p[2] == style_of(s)[0] for panel in panels for p in panel.points)]
+
+
 def beside(panels: Iterable[Panel]) -> float:
     """cm that the names of series take to the right of panels."""
     return LETTER * max((len(text) for panel in panels for _, _, text, _, at in panel.words if at == "left"), default=0) + 0.35

@@ -6,13 +6,12 @@ import collections
 import functools
 import itertools
 import json
-import math
 import re
 from collections.abc import Sequence
 
 from report import accuracy as accuracy_, bracket, contact as contact_, model as model_, rows, set_ups as set_ups_, sources
 from report.figures import every_figure
-from report.model import ROOT, Card, Model, Point, counted
+from report.model import ROOT, Card, Model, Point
 from report.panels import Figure
 from report.render.tables import fullest, listed
 from report.rows import Fault
@@ -185,11 +184,9 @@ def assembly(_: str, up: str) -> list[str]:
             own, matrix = at.get("patch", {}), at.get("assembled_symmetric", {})
             if p is None or not all("material" in some and "jacvec_full" in some for some in (own, matrix)):
                 continue
-            more = matrix["material"].time.value - own["material"].time.value
-            saved = counted(own["jacvec_full"], matrix["jacvec_full"])
-            n = more / (own["jacvec_full"].time.value - matrix["jacvec_full"].time.value) if saved.low > 1 else None
+            n = break_even(matrix, own, "jacvec_full", set_ups=False)
             lines.append(f"{ELEMENT[element]}, {'irregular mesh' if irregular else 'box'} of {count(p.n_dof)}: "
-                         f"{two_digits(math.ceil(n)) if n is not None else 'not told to be faster'} ({card.short})")
+                         f"{two_digits(n) if n is not None else 'not told to be faster'} ({card.short})")
     if not lines:
         raise Fault("<!-- assembly -->: no run has such products of patch and of the matrix")
     return wrap(f"So many products with one tangent of 21 numbers repay one assembly by `assembled_symmetric` beside `patch`, "

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from report.captions import FASTER, IN_TURNS, kind_of, where
 from report.model import Card, Model, Point, Time
 from report.panels import (COLOURED, COLOURS, GREY, INK, NARROW, PALE, SHORT, WIDE, Axis, Figure, Panel, add_names,
-                           add_series, beside, decades, figure, finished, luminance, size, style_of)
+                           add_series, beside, coloured_in, decades, figure, finished, luminance, size, style_of)
 from report.places import LEAST_DOF, Winner, find, one, ranked, winners
 from report.rows import LEAST_PROCESSES
 from report.selection import by_run, by_strategy
@@ -97,11 +97,6 @@ def name_grey_winners(panel: Panel, some: Sequence[Point], rates: Sequence[Time]
             at_edge = panel.x.share(p.n_dof) < 0.06
             panel.words.append((float(p.n_dof), panel.y.at(panel.y.share(t.value) + 0.07), SHORT[p.strategy], INK,
                                 "left" if at_edge else "center"))
-
-
-def coloured_in(panels: Sequence[Panel]) -> list[tuple[str, int, int]]:
-    """Entries of a legend."""
-    return [(STRATEGY[s], *style_of(s)) for s in COLOURED if any(p[2] == style_of(s)[0] for panel in panels for p in panel.points)]
 
 
 def clusters(sizes: Iterable[int]) -> dict[int, int]:

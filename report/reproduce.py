@@ -52,16 +52,17 @@ def sizes_selected(claim: Claim) -> str:
 
 def outside(claim: Claim, measured: Sequence[rows.Row]) -> list[str]:
     """A line where rows are of elements or sizes that the claim says nothing of."""
-    listed = claim.select.get("element", [])
-    known = [str(e) for e in (listed if isinstance(listed, list) else [listed])]
-    elements = sorted({str(row["element"]) for row in measured if row.get("element")} - set(known)) if known else []
-    if elements:
-        return [f"rows of {', '.join(elements)} do not count: it is of {', '.join(known)}; docs/claims.md has "
-                "others"]
-    sizes = {int(row["n_dof"]) for row in measured if row.get("n_dof")}  # type: ignore[arg-type]
-    if not (other := sorted(n for n in sizes if "n_dof" in claim.select and not matches(n, claim.select["n_dof"]))):
-        return []
-    return [f"rows of {', '.join(map(str, other))} degrees of freedom do not count: it is of {sizes_selected(claim)}"]
+    def other(column: str) -> list[rows.Value]:
+        found = {row[column] for row in measured if row.get(column)}
+        return sorted(v for v in found if column in claim.select and not matches(v, claim.select[column]))  # type: ignore[type-var]
+
+    if elements := other("element"):
+        known = claim.select["element"]
+        listed = ", ".join(known) if isinstance(known, list) else known
+        return [f"rows of {', '.join(map(str, elements))} do not count: it is of {listed}; docs/claims.md has others"]
+    if sizes := other("n_dof"):
+        return [f"rows of {', '.join(map(str, sizes))} degrees of freedom do not count: it is of {sizes_selected(claim)}"]
+    return []
 
 
 def own_size(claim: Claim, dofs: str, mesh: str) -> Claim:
@@ -187,7 +188,7 @@ def run(a: argparse.Namespace) -> int:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     measure(claim, build, folder, processes)
-    verdict = decide(claim, "here", [folder], own=True)
+    verdict = decide(claim, "here", [folder], alone=True)
     (_, before), = decide_all([claim])
     measured = [row for path in rows.files_below(folder) for row in rows.read(path)]
     machines = {row.get("machine") for row in measured}

@@ -9,10 +9,10 @@ from report import model as model_
 from report.captions import kind_of, where
 from report.cases import mesh_of, ranked_case
 from report.model import Card, Model, Point, Time
-from report.panels import COLOURED, GREY, INK, Axis, Figure, Panel, figure, linear, style_of
+from report.panels import GREY, INK, Axis, Figure, Panel, coloured_in, figure, linear, style_of
 from report.places import NEAR
 from report.text import count
-from report.words import ELEMENT, ELEMENTS, STRATEGY, in_order
+from report.words import ELEMENT, ELEMENTS, in_order
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,8 +106,7 @@ def scaling(model: Model, machine: tuple[str, str], card: Card) -> Figure | None
                 times.append(s.gain)
                 runs.append(s.run)
         panels.append(panel)
-    present = [s for s in COLOURED if any(p[2] == style_of(s)[0] for panel in panels for p in panel.points)]
-    legend = [(STRATEGY[s], *style_of(s)) for s in present]
+    legend = coloured_in(panels)
     if any(p[2] == GREY for panel in panels for p in panel.points):
         legend.append(("others", GREY, style_of("")[1]))
     return figure(f"scaling-{card.key}", f"Strong and weak scaling, {card.words}",

@@ -39,16 +39,16 @@ def fastest_without(at: Strategies, operation: str) -> str | None:
     return min(there, key=lambda s: at[s][operation].time.value, default=None)
 
 
-def break_even(own: Mapping[str, Point], other: Mapping[str, Point], operation: str) -> int | None:
-    """Products after which one strategy has taken no longer than another one, set-ups included; own, other: their points
+def break_even(own: Mapping[str, Point], other: Mapping[str, Point], operation: str, set_ups: bool = True) -> int | None:
+    """Products after which one strategy has taken no longer than another one, set-ups included or not; own, other: their points
     by operation, of one run and mesh. Where one of both is a matrix, each counts with one call of `material`, which
     assembles. 0: at once; None: never, or not known, as where their products are not told apart."""
     a, b = own.get(operation), other.get(operation)
-    if not a or not b or a.strategy == b.strategy or a.set_up is None or b.set_up is None:
+    if not a or not b or a.strategy == b.strategy or set_ups and (a.set_up is None or b.set_up is None):
         return None
     if a.run != b.run:
         raise ValueError(f"{a.run.name} and {b.run.name}: no break-even across runs")
-    more, saved = a.set_up - b.set_up, b.time.value - a.time.value
+    more, saved = a.set_up - b.set_up if set_ups else 0.0, b.time.value - a.time.value
     if a.strategy in MATRIX or b.strategy in MATRIX:
         if "material" not in own or "material" not in other:
             return None

@@ -120,10 +120,10 @@ def _split(side: Selection) -> Iterator[Selection]:
         yield from _split({**side, listed[0]: one})
 
 
-def _estimate(claim: Claim, own: bool, of: Sequence[rows.Row],
+def _estimate(claim: Claim, alone: bool, of: Sequence[rows.Row],
               over: Sequence[rows.Row] | None) -> statistics.Estimate | None:
-    """Two sides of the same processes are paired: they were measured in turns. own: of the machine that measured them, and not of
-    its kind, of which they are known only as far as runs differ."""
+    """Two sides of the same processes are paired: they were measured in turns. alone: of the machine that measured them, and
+    not of its kind, of which they are known only as far as runs differ."""
     quantity = QUANTITIES[claim.quantity]
     sides = [sorted(side, key=rows.process_of) for side in (of, over or ())]
     values = [[quantity.of(row) for row in side] for side in sides]
@@ -138,7 +138,7 @@ def _estimate(claim: Claim, own: bool, of: Sequence[rows.Row],
     if r.processes < 2:  # samples alone: the ends of both sides combined
         (least, most), (few, many) = (_ends(quantity, side) for side in sides)
         low, high = r.value * least / many, r.value * most / few
-    apart = 0.0 if own else calibration.of_ratios(claim.file, any(row["backend"] == "cuda" for side in sides for row in side))
+    apart = 0.0 if alone else calibration.of_ratios(claim.file, any(row["backend"] == "cuda" for side in sides for row in side))
     return statistics.Estimate(r.value, *widened(r.value, low, high, r.processes, apart), r.processes)
 
 
@@ -209,7 +209,7 @@ def _ratios(claim: Claim, alone: bool, path: pathlib.Path, found: Sequence[rows.
 Pairs = dict[tuple, list[Decided]]
 
 
-def _pairs(claim: Claim, own: bool, runs: Iterable[Found]) -> Pairs:
+def _pairs(claim: Claim, alone: bool, runs: Iterable[Found]) -> Pairs:
     """Of what was found in the runs of one machine, the newest first. Of those that have all rows of a pair the one decides
     that speaks at its place (report/selection.py); of a claim about one strategy that with most processes, the newest of
     equals."""
@@ -220,7 +220,7 @@ def _pairs(claim: Claim, own: bool, runs: Iterable[Found]) -> Pairs:
 
     for files in runs:
         for path, found in files.items():
-            for name, some in _ratios(claim, own, path, found, files.values()).items():
+            for name, some in _ratios(claim, alone, path, found, files.values()).items():
                 if name not in points or least(points[name]) < least(some):
                     points[name] = some
     return points
@@ -258,13 +258,13 @@ def _places(claim: Claim, clean: Pairs, disturbed: Pairs) -> tuple[list[list[Dec
     return kept, len(there) - len(kept)
 
 
-def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path], own: bool = False) -> Verdict:
-    """On the runs of one kind of machine, the newest first. own: of the machine that measured them alone."""
+def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path], alone: bool = False) -> Verdict:
+    """On the runs of one kind of machine, the newest first. alone: of the machine that measured them."""
     everything = [_selected(claim, run) for run in runs]
     undisturbed = [_clean(claim, files) for files in everything]
-    clean = _pairs(claim, own, undisturbed)
+    clean = _pairs(claim, alone, undisturbed)
     noisy = {} if undisturbed == everything else \
-        {name: some for name, some in _pairs(claim, own, everything).items() if name not in clean}
+        {name: some for name, some in _pairs(claim, alone, everything).items() if name not in clean}
     places, left_out = _places(claim, clean, noisy)
     points = [_place(claim, some) if claim.has_rivals else some[0] for some in places]
     return Verdict(claim, machine, _overall(points), tuple(points), tuple(itertools.chain(*places)), left_out)

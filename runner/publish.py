@@ -119,10 +119,9 @@ class Publisher:
         record, key = self.folder / "machine.csv", "identity,"
         if not record.is_file():
             return
-        lines = record.read_text().splitlines()
-        known = [word for line in lines if line.startswith(key) for word in line.removeprefix(key).split()]
-        found = " ".join(dict.fromkeys(known + identity()))
-        self.replace(record, "\n".join([line for line in lines if not line.startswith(key)] + [f"{key}{found}"]) + "\n")
+        known = dict(model.read_record(record)).get("identity", "").split()
+        lines = [line for line in record.read_text().splitlines() if not line.startswith(key)]
+        self.replace(record, "\n".join([*lines, key + " ".join(dict.fromkeys(known + identity()))]) + "\n")
 
     def finished_points(self) -> str:
         """finished.csv: processes whose rows are published, so that a folder without scratch/ can go on."""

@@ -119,7 +119,7 @@ class Deciding(unittest.TestCase):
             run = self.run_of(f"r{k}", *times, changes=(",abc,m,host,", f",abc,nvidia-h200,{backend},"))
             v = decide(self.claim(), "nvidia-h200", [run])
             self.assertEqual(v.verdict, verdict)
-            self.assertEqual(decide(self.claim(), "here", [run], own=True).verdict, "holds")
+            self.assertEqual(decide(self.claim(), "here", [run], alone=True).verdict, "holds")
         r, apart = v.points[0].ratio, calibration.largest().ratios
         self.assertAlmostEqual(math.log(r.high / r.value), 1.96 * apart, delta=0.05 * apart)
 
