@@ -168,7 +168,7 @@ help:
 	@echo 'make reproduce CLAIM=NAME  the smallest run that decides a claim of docs/claims.md (PROCESSES=3); at your size and on'
 	@echo '                your mesh: DOFS=3000000 MESH=irregular, or MESH=FILE.msh'
 	@echo 'make sanitize   tests under address and undefined-behaviour sanitizers; compute-sanitizer on a GPU'
-	@echo 'make sanitize-device  on a GPU: whole solves with each strategy under memcheck, racecheck, initcheck, synccheck'
+	@echo 'make sanitize-device  on a GPU: solves and operations of each strategy under memcheck, racecheck, initcheck, synccheck'
 	@echo 'make sanitize-threads  host tests under ThreadSanitizer'
 	@echo 'make fuzz SECONDS=600  libFuzzer (clang) on meshes, problems, command lines and writers, each so long'
 	@echo 'make faults     solve and meshgen with each allocation, write, flush, rename and read failing once; KILLS=200 runs'
@@ -384,7 +384,7 @@ sanitize:
 	    compute-sanitizer --tool $$tool --error-exitcode 1 $(BUILD)/tests/test_assembly '*cuda*' || exit 1; done
 
 # Whole solves on a GPU, each strategy under all four tools, in minutes.
-sanitize-device: $(BUILD)/solve $(BUILD)/meshgen
+sanitize-device: $(BUILD)/solve $(BUILD)/meshgen $(BUILD)/kernels
 	@FE_BUILD=$(BUILD) sh tests/sanitize_device.sh
 
 # Device memory that runs out at each allocation, a device that is lost, NaN, failures of NCCL.

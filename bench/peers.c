@@ -63,6 +63,11 @@ static fe_status wait_for_gpu(void)
 enum { HAS_GPUS = 0 };
 static fe_status wait_for_gpu(void) { return FE_OK; }
 #endif
+#ifdef PETSC_HAVE_HYPRE
+enum { HAS_HYPRE = 1 };
+#else
+enum { HAS_HYPRE = 0 };
+#endif
 #ifdef PETSC_HAVE_HYPRE_DEVICE /* hypre then works on GPUs, whatever the matrix */
 enum { HYPRE_ON_GPUS = 1 };
 #else
@@ -245,7 +250,7 @@ static fe_status open_solver(bench *b, KSP *ksp)
         if (on_gpu) FE_TRY(prefer("-mg_levels_pc_type", "jacobi")); /* within Chebyshev's sweeps */
     } else {
         PETSC_TRY(PCSetType(pc, PCHYPRE));
-        PETSC_TRY(PCHYPRESetType(pc, "boomeramg"));
+        PETSC_TRY(PetscOptionsSetValue(NULL, "-pc_hypre_type", "boomeramg")); /* links without hypre, too */
         FE_TRY(prefer("-pc_hypre_boomeramg_coarsen_type", "PMIS"));
         FE_TRY(prefer("-pc_hypre_boomeramg_interp_type", "ext+i"));
         FE_TRY(prefer("-pc_hypre_boomeramg_strong_threshold", "0.5"));
@@ -461,9 +466,10 @@ static void say_version(void)
 {
     printf("%sPETSc: %d.%d.%d\ngamg: host%s\nboomeramg: %s\n", fe_version_text(), PETSC_VERSION_MAJOR,
            PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, HAS_GPUS ? ", cuda" : "",
-           !HYPRE_ON_GPUS ? "host"
-           : HAS_GPUS     ? "cuda"
-                          : "none");
+           !HAS_HYPRE       ? "none"
+           : !HYPRE_ON_GPUS ? "host"
+           : HAS_GPUS       ? "cuda"
+                            : "none");
 }
 
 /* Rows tell where PETSc and hypre computed. */
@@ -472,6 +478,9 @@ static fe_status check_places(const arguments *a)
     if (a->backend == CUDA && !HAS_GPUS)
         return fe_fail(FE_BAD_INPUT, "--backend cuda: %s was built without CUDA",
                        FE_HAVE_CUDA ? "PETSc" : "peers");
+    if (a->kind == BOOMERAMG && !HAS_HYPRE)
+        return fe_fail(FE_BAD_INPUT,
+                       "--precondition boomeramg: this PETSc was built without hypre; gamg is there");
     if (a->kind == BOOMERAMG && (a->backend == CUDA) != HYPRE_ON_GPUS)
         return fe_fail(FE_BAD_INPUT, "--backend %s: this PETSc's hypre was built %s CUDA",
                        backend_names[a->backend], HYPRE_ON_GPUS ? "with" : "without");

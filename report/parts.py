@@ -251,9 +251,12 @@ def profile(kernels: tuple[str, ...]) -> list[str]:
     if run is None:
         return []
     lines, part = [], False
+    devices: dict[str, None] = {}
     for row in model().studies[run, "profile.csv"]:
         if str(row["kernel"]).startswith(kernels):
             n = int(row["n_dof"] or 0)
+            commit = marked(run.commit, "profile.csv", str(row["variant"]), "cuda")
+            devices[f"{row['device']}, {count(n)} DoF, rows of {commit}"] = None
             of_one = row["variant"] in A_LAUNCH_EACH_COLOUR
             part = part or of_one
             lines.append([
@@ -270,7 +273,7 @@ def profile(kernels: tuple[str, ...]) -> list[str]:
             "memory, B/DoF", "FP64, flop/DoF", "atomic lanes/DoF"]
     why = ["", *wrap("Empty: a call launches this kernel once for each colour, and one launch was measured, which tells nothing "
                      "of the whole call.")] if part else []
-    return ["", *table(head, lines, 2), *why]
+    return ["", *wrap(f"One launch of each kernel in Nsight Compute: {'; '.join(devices)}."), "", *table(head, lines, 2), *why]
 
 
 def accuracy(_: str, up: str) -> list[str]:

@@ -21,7 +21,7 @@ from runner import costs, experiments, points, studies
 
 FILES = {"kernels": "kernels.csv", "solves": "solves.csv", "peers": "solves.csv", "scaling": "scaling.csv",
          "storage": "storage.csv", "anderson": "anderson.csv", "profile": "profile.csv"}
-OPERATIONS = {"kernels": list(OPERATION), "storage": list(OPERATION), "profile": ["jacvec_elastic", "jacvec"]}
+OPERATIONS = {"kernels": list(OPERATION), "storage": list(OPERATION), "profile": list(studies.PROFILED)}
 CARD = points.Here(programs={name: pathlib.Path(name) for name in ("kernels", "solves", "peers", "scaling", "solve")},
                    scratch=pathlib.Path(), strategies=sources.strategies(), few=sources.strategies(),
                    capacity={"cuda": 8, "host": 64}, peers=frozenset(itertools.product(("gamg", "boomeramg"), ("host", "cuda"))))

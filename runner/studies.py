@@ -14,6 +14,7 @@ from report import rows
 from runner import points
 
 WARP = 32
+PROFILED = ("residual", "jacvec_elastic", "jacvec_full", "jacvec")  # a name is looked for before one that it begins with
 STORED = ("element_only", "element_atomic", "patch")  # strategies of which ways to store are timed
 
 # Files of a run, the programs and suffixes of the files of points that are put together to make each.
@@ -184,19 +185,21 @@ class Profile(points.Point):
         return "" if here.capacity.get("cuda", 0) > 0 else "a GPU"
 
     def about(self) -> str:
-        return f"kernels of jacvec in Nsight Compute, about {self.size} DoF, {self.order}"
+        return f"kernels of residuals and products in Nsight Compute, about {self.size} DoF, {self.order}"
 
     def strategies(self, here: points.Here) -> tuple[str, ...]:
         # kernels are told apart by their names alone, and patch_ordered runs those of patch
         return tuple(name for name in here.strategies if name != "patch_ordered")
 
     def command(self, here: points.Here, process: points.Process, files: points.Files) -> list[str]:
-        # the 30th launch of a kernel comes after its checks, in the state of its operation
+        # The 30th launch of a kernel comes after its checks, in the state of its operation; the time is such that the
+        # slowest kernel of a large mesh has as many launches.
         return ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base", "--metrics",
                 ",".join(METRICS), "--kernel-name", "regex:.", "--kernel-id", ":::30", "--target-processes", "all",
                 str(here.programs["kernels"]), "--fe_backend=cuda", f"--fe_elements={self.element}",
                 f"--fe_dofs={self.size}", f"--fe_order={self.order}", f"--fe_variants={','.join(process.strategies)}",
-                "--fe_operations=jacvec_elastic,jacvec", f"--fe_rows={files.rows}", "--benchmark_repetitions=1"]
+                f"--fe_operations={','.join(PROFILED)}", f"--fe_rows={files.rows}", "--benchmark_repetitions=1",
+                "--benchmark_min_time=0.5"]
 
     def collect(self, here: points.Here, process: points.Process, files: points.Files) -> None:
         """A row for each kernel, instead of those of kernels, which tell the bytes that its operation has to move."""
@@ -210,7 +213,7 @@ class Profile(points.Point):
             kernel = name_of(launch["Kernel Name"])
             if is_a_check(kernel):
                 continue
-            operation = match[1] if (match := re.search("_(jacvec_elastic|jacvec)_", kernel)) else ""
+            operation = next((name for name in PROFILED if f"_{name}_" in kernel), "")
             variant = max((v for v in process.strategies if kernel.startswith(f"{v}_")), key=len, default="")
             table.append((2, here.commit, here.machine, "cuda", timed[0]["device"], variant, self.element, self.order,
                           timed[0]["n_dof"], operation, "ok", kernel, *kernel_row(launch, moved.get(operation))))

@@ -1,9 +1,12 @@
 #!/bin/sh
-# compute-sanitizer over whole small solves: each strategy on 27 Hex8, 48 Tet4, and as many Hex27 and Tet10, one load
-# step with yielding, under memcheck, racecheck, initcheck and synccheck; also multigrid, GMRES, finite differences and fields, and under memcheck
-# several GPUs where they are there, by peer memory and by NCCL. NCCL tries kernels that its library has not for the card,
-# and peers that it has met before: it handles these errors of calls (104 and more), so they do not count there.
-#   sh tests/sanitize_device.sh [TOOL...]    from the root of the repository, after `make build/solve build/meshgen`
+# compute-sanitizer, memcheck, racecheck, initcheck and synccheck, over
+#   - whole small solves: each strategy on 27 Hex8, 48 Tet4, and as many Hex27 and Tet10, one load step with yielding;
+#     also multigrid, GMRES, finite differences and fields, and under memcheck several GPUs where they are there, by peer
+#     memory and by NCCL. NCCL tries kernels that its library has not for the card, and peers that it has met before: it
+#     handles these errors of calls (104 and more), so they do not count there;
+#   - all operations of each strategy on boxes of 12 000 degrees of freedom in lexicographic order, so that kernels of boxes run,
+#     with tangents of 21 numbers, and on Tet4 with four points and Hex8 without tables.
+#   sh tests/sanitize_device.sh [TOOL...]    from the root, after `make build/solve build/meshgen build/kernels`
 #   FE_BUILD=build  JOBS=8 runs at a time  LIMIT=240 seconds, after which no run begins  ONE=90 seconds for one run
 #   ONLY=PATTERN    runs whose "TOOL NAME" a pattern of grep matches
 # The last line reads "compute-sanitizer: N passed, N failed, N skipped".
@@ -12,18 +15,22 @@ export LC_ALL=C OMP_NUM_THREADS=1
 build=$(cd "${FE_BUILD:-build}" && pwd) || exit 2
 JOBS=${JOBS:-8} LIMIT=${LIMIT:-240} ONE=${ONE:-90}
 
-# One run: TOOL NAME FLAGS...
+# One run: TOOL NAME PROGRAM FLAGS...
 if [ "${1:-}" = --one ]; then
-    tool=$2 name=$3
-    shift 3
+    tool=$2 name=$3 program=$4
+    shift 4
     cd "$FE_SANITIZE_WORK" || exit 1
     [ $(($(date +%s) - FE_SANITIZE_BEGIN)) -lt "$LIMIT" ] || { echo "skip $tool $name: no time is left"; exit 0; }
     start=$(date +%s)
     more=
     case $name in ranks*) more='--report-api-errors no' ONE=560 ;; esac
+    case $program in
+        solve) set -- p.json --backend cuda --result "$tool-$name.json" "$@" ;;
+        kernels) set -- --fe_backend=cuda --fe_machine=machine.csv --benchmark_repetitions=1 --benchmark_min_time=0.00001 "$@" ;;
+    esac
     # By KILL, and all of it: after TERM the tool ends, and a solve under it would go on and hold the GPU.
-    timeout -s KILL "$ONE" compute-sanitizer --tool "$tool" $more --error-exitcode 9 "$build/solve" p.json --backend cuda \
-        --result "$tool-$name.json" "$@" >"log-$tool-$name" 2>&1
+    timeout -s KILL "$ONE" compute-sanitizer --tool "$tool" $more --error-exitcode 9 "$build/$program" "$@" \
+        >"log-$tool-$name" 2>&1
     code=$?
     took=$(($(date +%s) - start))
     if [ $code -eq 0 ] && grep -q '^========= .*ERROR SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards' "log-$tool-$name"; then
@@ -36,7 +43,7 @@ fi
 
 nvidia-smi -L 2>/dev/null | grep -q '^GPU ' || { echo 'compute-sanitizer: skipped, no GPU'; exit 0; }
 command -v compute-sanitizer >/dev/null || { echo 'compute-sanitizer: skipped, it was not found (CUDA Toolkit)'; exit 0; }
-for program in solve meshgen; do
+for program in solve meshgen kernels; do
     [ -x "$build/$program" ] || { echo "compute-sanitizer: $build/$program is missing: make $build/$program" >&2; exit 2; }
 done
 [ $# -gt 0 ] || set -- memcheck racecheck initcheck synccheck
@@ -61,23 +68,29 @@ cat >p.json <<'END'
  "dirichlet": [{"group": "x0", "u": {"x": 0, "y": 0, "z": 0}}], "neumann": [{"group": "x1", "traction": [60, 0, 40]}],
  "paths": {"load": [2]}}
 END
+# Ceilings, once and without a tool.
+"$build/kernels" --fe_backend=cuda --fe_machine=machine.csv --fe_dofs=1000 --fe_variants=element_atomic \
+    --fe_operations=residual --benchmark_repetitions=1 >log-machine 2>&1 || { cat log-machine >&2; exit 1; }
 variants=$("$build/solve" --list | sed -n 's/^\([a-z_]*\) .* cuda).*/\1/p')
 [ -n "$variants" ] || { echo 'compute-sanitizer: this build has no strategy for CUDA' >&2; exit 2; }
+linear=residual,material,jacvec_elastic,jacvec,diagonal,jacvec_full
 for tool; do
     for variant in $variants; do
-        echo "$tool $variant-hex8 --variant $variant --precondition block-jacobi"
-        echo "$tool $variant-tet4 --variant $variant --precondition block-jacobi --no-graphs --mesh tet4.msh"
+        echo "$tool $variant-hex8 solve --variant $variant --precondition block-jacobi"
+        echo "$tool $variant-tet4 solve --variant $variant --precondition block-jacobi --no-graphs --mesh tet4.msh"
+        echo "$tool $variant-box kernels --fe_variants=$variant --fe_elements=tet4,hex8 --fe_dofs=12000 --fe_order=lexicographic --fe_operations=$linear"
+        echo "$tool $variant-redundant kernels --fe_variants=$variant --fe_elements=tet4_p4,hex8_naive --fe_dofs=12000 --fe_order=lexicographic"
         for element in $quadratic; do # a few iterations: racecheck takes minutes for all of a solve
-            echo "$tool $variant-$element --variant $variant --precondition block-jacobi --mesh $element.msh --fixed-work --newton-iterations 3 --krylov-iterations 10"
+            echo "$tool $variant-$element solve --variant $variant --precondition block-jacobi --mesh $element.msh --fixed-work --newton-iterations 3 --krylov-iterations 10"
         done
     done
     for element in $quadratic; do
-        echo "$tool multigrid-$element --variant patch --precondition multigrid --mesh $element.msh"
+        echo "$tool multigrid-$element solve --variant patch --precondition multigrid --mesh $element.msh"
     done
-    echo "$tool multigrid-hex8 --variant patch --precondition multigrid --output fields-$tool"
-    echo "$tool multigrid-tet4 --variant node_csr --precondition multigrid --mesh tet4.msh --tet-points 4"
-    echo "$tool gmres --variant patch --precondition chebyshev --krylov gmres --orthogonalization dcgs2"
-    echo "$tool difference --variant patch --precondition block-jacobi --jacobian difference --krylov-tolerance 1e-3"
+    echo "$tool multigrid-hex8 solve --variant patch --precondition multigrid --output fields-$tool"
+    echo "$tool multigrid-tet4 solve --variant node_csr --precondition multigrid --mesh tet4.msh --tet-points 4"
+    echo "$tool gmres solve --variant patch --precondition chebyshev --krylov gmres --orthogonalization dcgs2"
+    echo "$tool difference solve --variant patch --precondition block-jacobi --jacobian difference --krylov-tolerance 1e-3"
     [ "$tool" = memcheck ] || continue
     for ranks in 2 4; do
         [ "$gpus" -ge $ranks ] || continue
@@ -85,7 +98,7 @@ for tool; do
         # they wait for each other so long that all of a solve did not end in 300 s
         [ $ranks -lt 4 ] || few='--fixed-work --newton-iterations 2 --krylov-iterations 4'
         for transport in peer nccl; do
-            echo "$tool ranks$ranks-$transport --variant patch --precondition multigrid --transport $transport $few --ranks $ranks --timeout 540"
+            echo "$tool ranks$ranks-$transport solve --variant patch --precondition multigrid --transport $transport $few --ranks $ranks --timeout 540"
         done
     done
 done | grep -- "${ONLY:-.}" >plan
