@@ -40,6 +40,11 @@ import pathlib
 import sys
 from collections.abc import Iterable, Sequence
 
+from report import packages
+
+if __name__ == "__main__":
+    packages.need("compare")
+
 from report import calibration, environments, model, rows, statistics, text
 from report.calibration import SLOWER, Spread
 from report.rows import LEAST_PROCESSES

@@ -33,6 +33,11 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 
+from report import packages
+
+if __name__ == "__main__":
+    packages.need("documents")
+
 from report import captions, choice, claims, model, parts, predict, predict_solves, rows, sources, strategies, words
 from report.claim import Claim, hardware, read_claims
 from report.model import ONE_PROCESS

@@ -22,6 +22,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from report import packages
+
+if __name__ == "__main__":
+    packages.need("reproduce")
+
 from report import claims, model, rows
 from report.claim import Claim, chosen, gpus_of, hardware, matches
 from report.model import ONE_PROCESS
