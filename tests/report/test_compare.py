@@ -66,8 +66,8 @@ class Reliability(unittest.TestCase):
         self.assertGreater(compare.calibrate(*runs).false_alarms, 0.4)
         lines = list(compare.describe(*runs, compare.compare(*runs, compare.MARGIN)))
         self.assertEqual(sum(line.startswith("reliability on") for line in lines), 2)
-        self.assertIn("a false alarm in at most 5.7 % of comparisons; at least 94.5 % of 95 % intervals hold 1; calls at "
-                      "least 100 % of points the same within 2 %; sees", "\n".join(lines))
+        self.assertIn("a false alarm in at most 5.7 % of comparisons; at least 94.5 % of 95 % intervals hold 1; calls "
+                      "at least 100 % of points the same within 2 %; sees", "\n".join(lines))
 
     def test_runs_of_h200(self):
         """Three like each other, and two that are not like them: what is kept, judged by pairs of other runs."""
@@ -95,7 +95,7 @@ class Reliability(unittest.TestCase):
         self.assertLess(max(alone.covered, alone.ratios_covered), 0.6)
 
     def test_runs_of_the_same_kernels_are_called_the_same(self):
-        """With the margin that nobody sets; within 2 % it cannot be told, because the spread between runs is as wide."""
+        """With the usual margin. Within 2 % it cannot be told, because the spread between runs is as wide."""
         folder = pathlib.Path("results/nvidia-h200")
         one, other, third = (compare.load(folder / name) for name in (
             "2026-11-28-0b840b61179b-2", "2026-11-29-0824f1531227", "2026-11-29-411c7e9a3c16"))
@@ -109,7 +109,8 @@ class Reliability(unittest.TestCase):
             self.assertNotIn("same", [p.verdict for p in compare.compare(a, b, 0.02, apart)])
 
     def test_the_margin_follows_the_spread_of_runs(self):
-        self.assertEqual([compare.margin_of(s) for s in (0.0, 0.005, 0.006, 0.0106, 0.02)], [0.02, 0.02, 0.03, 0.05, 0.09])
+        self.assertEqual([compare.margin_of(s) for s in (0.0, 0.005, 0.006, 0.0106, 0.02)],
+                         [0.02, 0.02, 0.03, 0.05, 0.09])
         random = numpy.random.default_rng(6)
         same = of = 0
         for _ in range(100):  # each point differs between the two runs by its own 1 %
@@ -284,7 +285,7 @@ class Verdicts(unittest.TestCase):
         for folder, clock, watt in ((a, 1980, 601), (b, 1935, 602)):
             common = {name: point.get(name) for name in columns} | {"start": "", "sm_mhz": clock, "watt": watt}
             samples = [common | {"sample": 1, "seconds": 1.0}, common | {"sample": 2, "seconds": 1.0},
-                       common | {"sample": 1, "seconds": 1.0, "operation": "residual", "sm_mhz": 100}]  # of another point
+                       common | {"sample": 1, "seconds": 1.0, "operation": "residual", "sm_mhz": 100}]  # another point
             lines = [",".join("" if s[name] is None else str(s[name]) for name in columns) for s in samples]
             (folder / "samples.csv").write_text("\n".join([",".join(columns), *lines]) + "\n")
         told = self.said(a, b).split("1 points: 1 same\n")[1].splitlines()
@@ -293,7 +294,8 @@ class Verdicts(unittest.TestCase):
         self.assertIn("runs on GPUs", told[3])  # power, CUDA and FP64 rate are alike; no row is of a host
 
     def test_environments_of_two_committed_runs(self):
-        runs = [pathlib.Path("results/nvidia-h200") / name for name in ("2026-11-29-411c7e9a3c16", "2026-11-29-0824f1531227")]
+        runs = [pathlib.Path("results/nvidia-h200") / name
+                for name in ("2026-11-29-411c7e9a3c16", "2026-11-29-0824f1531227")]
         told = list(environments.differences(runs, [[row for side in compare.load(run).values() for row in side.rows]
                                                     for run in runs]))
         self.assertIn("copy rate of the GPU: 4555 and 4469 GB/s", told)
