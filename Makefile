@@ -164,7 +164,7 @@ help:
 	@echo 'make storage    times ways to store states and tangents, each a build of its own (BACKEND= SIZE= ORDER= VARIANTS=)'
 	@echo 'make tables     what rows decide in documents anew'
 	@echo 'make report     the report of all rows in results/, in results/report/: one HTML page, Markdown, LaTeX, PDF'
-	@echo 'make compare A=RUN B=RUN  point by point: faster, slower, same or cannot tell; RUN: a folder of results (MARGIN=0.02 APART=)'
+	@echo 'make compare A=RUN B=RUN  point by point: faster, slower, same or cannot tell; RUN: a folder of results (MARGIN= APART=)'
 	@echo 'make reproduce CLAIM=NAME  the smallest run that decides a claim of docs/claims.md (PROCESSES=3); at your size and on'
 	@echo '                your mesh: DOFS=3000000 MESH=irregular, or MESH=FILE.msh'
 	@echo 'make sanitize   tests under address and undefined-behaviour sanitizers; compute-sanitizer on a GPU'
@@ -462,11 +462,10 @@ reproduce:
 	@$(PYTHON_COMMAND) -m report.reproduce '$(CLAIM)' --processes '$(PROCESSES)' --dofs '$(DOFS)' --mesh '$(MESH)' --build '$(BUILD)'
 
 # Two runs, commits or cards.
-MARGIN ?= 0.02
 compare:
 	$(if $(HAVE_PYTHON),,@echo 'compare: needs Python with NumPy and SciPy: make info' >&2; exit 2)
 	@$(if $(and $(A),$(B)),,echo 'usage: make compare A=RUN B=RUN, each a folder of results' >&2; exit 2)
-	@$(PYTHON_COMMAND) -m report.compare '$(A)' '$(B)' --margin '$(MARGIN)' $(if $(APART),--apart '$(APART)')
+	@$(PYTHON_COMMAND) -m report.compare '$(A)' '$(B)' $(if $(MARGIN),--margin '$(MARGIN)') $(if $(APART),--apart '$(APART)')
 
 # What Python, gnuplot or LaTeX lacks is left out, and said.
 REPORT_PYTHON = $(or $(PYTHON_COMMAND),$(PYTHON),python3)

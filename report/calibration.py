@@ -16,8 +16,8 @@ from collections.abc import Sequence
 
 FILE = pathlib.Path(__file__).resolve().parent.parent / "results" / "calibration.csv"
 SLOWER = (0.01, 0.02, 0.05)
-COLUMNS = ("machine", "commit", "runs", "processes", "points", "comparisons", "false_alarms", "beyond_margin",
-           "false_points", "covered") + tuple(f"power_{100 * s:.0f}" for s in SLOWER) + (
+COLUMNS = ("machine", "commit", "runs", "processes", "points", "comparisons", "false_alarms", "margin",
+           "beyond_margin", "false_points", "covered", "same") + tuple(f"power_{100 * s:.0f}" for s in SLOWER) + (
                "apart", "told_apart", "ratios_apart", "told_ratios_apart", "ratios_covered")
 
 

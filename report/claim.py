@@ -45,6 +45,7 @@ class Claim:
     rivals: int = 1  # a place counts where it is held beside so many strategies
     means: str = ""  # in words what its bounds are: "it takes less than a quarter longer"
     strongest: tuple[str, ...] = ()  # of `over`: where it holds none of these may be missing, each could be the strongest
+    tolerance: float = 0.1  # share by which a ratio that is measured anew may differ from a committed one
 
     @property
     def has_rivals(self) -> bool:
@@ -88,7 +89,13 @@ class Claim:
 
 PROGRAMS = ("kernels", "solves", "scaling", "bench")
 KEYS = {"asks", "sentence", "file", "quantity", "select", "of", "over", "free", "above", "below", "expected",
-        "asserted", "reproduce", "minutes", "as", "needs", "headline", "means", "rivals", "strongest"}
+        "asserted", "reproduce", "minutes", "as", "needs", "headline", "means", "rivals", "strongest", "tolerance"}
+
+
+def usual_tolerance(quantity: str) -> float:
+    """Of a claim that has none of its own. Independent runs of one point on one kind of card have differed by a tenth
+    (model.ONE_PROCESS). Counts are those of any process; what rounding changes of a solve's result is less than 1 %."""
+    return 0.01 if QUANTITIES[quantity].counted else 0.1
 
 
 def read_claims(folder: pathlib.Path = FOLDER) -> list[Claim]:
@@ -130,6 +137,9 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
     for text in table.get("reproduce", ()):
         if text.split()[:1] not in [[name] for name in PROGRAMS]:
             raise fault(f"reproduce: {text!r} does not begin with one of {', '.join(PROGRAMS)}")
+    tolerance = table.get("tolerance", usual_tolerance(table["quantity"]))
+    if not isinstance(tolerance, float) or not 0 < tolerance <= 1:
+        raise fault(f"tolerance {tolerance!r}: is no share above 0 and up to 1, as 0.25")
     strongest = table.get("strongest", [])
     if strongest and not (is_over_several and list(table["over"]) == ["variant"] and (
             strongest is True or set(strongest) <= set(table["over"]["variant"]))):
@@ -154,7 +164,7 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
                  table.get("expected", ""), table.get("asserted", False), tuple(table.get("reproduce", ())),
                  table.get("minutes", 0.0), table.get("as", ""), table.get("needs", ""), table.get("headline", False),
                  table.get("rivals", 1), table.get("means", ""),
-                 tuple(table["over"]["variant"] if strongest is True else strongest))
+                 tuple(table["over"]["variant"] if strongest is True else strongest), tolerance)
 
 
 def backends_of(claim: Claim) -> set[str]:

@@ -12,6 +12,11 @@ import pathlib
 import sys
 from collections.abc import Sequence, Set
 
+from report import packages
+
+if __name__ == "__main__":
+    packages.need("claims")
+
 from report import rows, sources
 from report.cases import kind_of_mesh
 from report.claim import Claim, chosen

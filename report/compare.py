@@ -1,27 +1,32 @@
 """Compares two runs, commits or cards: point by point the ratio of their times, with an interval and a verdict.
 
-    python3 -m report.compare A B [--margin 0.02] [--apart SHARE] [--rows OUT.csv]
+    python3 -m report.compare A B [--margin SHARE] [--apart SHARE] [--rows OUT.csv]
     python3 -m report.compare --calibrate RUN [RUN] [--write]
 
-A and B are result folders, folders of folders, or CSV files with rows (results/README.md). Each line says time of B / time
-of A. Verdicts: faster, slower (B than A), same (within the margin), cannot tell, not comparable (and why).
+A and B are result folders, folders of folders, or CSV files with rows (results/README.md). Each line says time of B /
+time of A. Verdicts: faster, slower (B than A), same (within the margin), cannot tell, not comparable (and why).
 
 A point is called faster or slower only where that holds beside all others of the comparison: p-values by a moderated
 t-test on logarithms of the processes' medians, corrected by Holm's method, so that a comparison of a binary with itself
 says faster or slower of any point in about 5 of 100 cases. It is called the same where the 95 % interval of the ratio
-lies within the margin. With fewer than 3 processes on a side nothing is told.
+lies within the margin (--margin). With fewer than 3 processes on a side nothing is told.
 
 Two runs are not alike: of the same kernels some are faster in one, some in the other, on another card or another day.
-The largest spread found between two runs on GPUs of one kind (--calibrate A B --write), as a standard deviation, is part
-of each interval and verdict of a GPU, unless A and B are of one and the same card, as their records tell (machine.csv).
+The largest spread found between two runs on GPUs of one kind (--calibrate A B --write), as a standard deviation, is
+part of each interval and verdict of a GPU, unless A and B are of one and the same card, as their records tell
+(machine.csv).
 --apart SHARE says it instead; 0 where you know that both ran on one card.
+
+The margin is 2 %. Where that spread is so large that runs of the same kernels could not be called the same within 2 %,
+it is the least whole per cent within which 95 of 100 points of two such runs are: 5 % for a spread of 1.06 %. The lines
+of points say which margin it was.
 
 --calibrate measures how often that is wrong: it splits the processes of one run in two groups in all ways and compares
 them. Of two runs of the same kernels it takes each group from another run: what differs between runs counts, too. Of a
-kernel that is slower by 1, 2 or 5 % it tells how often that is seen, by making the times of one group longer; and how
-many of the intervals of ratios hold 1; of two runs, how far they are apart, and all this with the spread that pairs of
-other runs have told, so that nothing judges itself. --write keeps these figures in results/calibration.csv, and each
-later comparison on that machine prints them.
+kernel that is slower by 1, 2 or 5 % it tells how often that is seen, by making the times of one group longer. It tells
+how many of the intervals of ratios hold 1, and how many points are called the same. Of two runs it tells how far they
+are apart, and all this with the spread that pairs of other runs have told, so that nothing judges itself. --write keeps
+these figures in results/calibration.csv, and each later comparison on that machine prints them.
 """
 
 from __future__ import annotations
@@ -35,13 +40,18 @@ import pathlib
 import sys
 from collections.abc import Iterable, Sequence
 
-from report import calibration, model, rows, statistics, text
+from report import packages
+
+if __name__ == "__main__":
+    packages.need("compare")
+
+from report import calibration, environments, model, rows, statistics, text
 from report.calibration import SLOWER, Spread
 from report.rows import LEAST_PROCESSES
 
 ALPHA = 0.05
 MOST_SPLITS = 200
-MARGIN = 0.02
+MARGIN = 0.02  # of runs that do not differ by themselves
 COMPARED = ("kernels.csv", "solves.csv", "scaling.csv", "storage.csv")  # kinds of files
 ALONE = ("only in A", "only in B")
 VERDICTS = ("faster", "slower", "same", "cannot tell", "not comparable")
@@ -98,7 +108,7 @@ def load(path: pathlib.Path) -> dict[Key, Side]:
     sides: dict[Key, Side] = {}
     file_of: dict[tuple[pathlib.Path, Key], pathlib.Path] = {}
     files = [file for file in rows.files_below(path) if rows.kind_of(file) in COMPARED]
-    for file in sorted(files, key=lambda file: (file.parent, rows.kind_of(file) != file.name.removesuffix(".gz"), file.name)):
+    for file in sorted(files, key=lambda f: (f.parent, rows.kind_of(f) != f.name.removesuffix(".gz"), f.name)):
         for row in rows.read(file):
             key = rows.anywhere(row)
             if file_of.setdefault((file.parent, key), file) == file:
@@ -121,9 +131,17 @@ def _comparable(a: Side | None, b: Side | None) -> str:
     return ""
 
 
-def compare(a: dict[Key, Side], b: dict[Key, Side], margin: float, apart: float = 0.0) -> list[Compared]:
-    """All points of both runs, those of A first, in their order. apart: of times on GPUs of two machines, as a standard
-    deviation of logarithms."""
+def margin_of(apart: float) -> float:
+    """The least share within which 95 of 100 points of two runs of the same kernels are called the same, as a whole per
+    cent and at least MARGIN. The 95 % interval of such a point reaches 1.96 apart to both sides of a mean, which for 95
+    of 100 points is within 1.96 apart of 0. The spread of processes adds little; rounding up leaves room for it."""
+    widest = 2 * statistics.quantile(statistics.CONFIDENCE, math.inf) * apart
+    return max(MARGIN, math.ceil(100 * math.expm1(widest)) / 100)
+
+
+def compare(a: dict[Key, Side], b: dict[Key, Side], margin: float | None = None, apart: float = 0.0) -> list[Compared]:
+    """All points of both runs, those of A first, in their order. margin: within which they are the same; None: that of
+    margin_of. apart: of times on GPUs of two machines, as a standard deviation of logarithms."""
     found: list[Compared] = []
     told: list[tuple[Compared, tuple[list[float], list[float]]]] = []
     for key in itertools.chain(a, (key for key in b if key not in a)):
@@ -139,26 +157,30 @@ def compare(a: dict[Key, Side], b: dict[Key, Side], margin: float, apart: float 
             point.why = f"{fewest} process{'es' if fewest > 1 else ''}, {LEAST_PROCESSES} are needed"
             continue
         told.append((point, (x, y)))
-    within = statistics.moderated_differences([pair for _, pair in told])
+    owns = statistics.moderated_differences([pair for _, pair in told])
     spreads = [apart if a[point.key].rows[0]["backend"] == "cuda" else 0.0 for point, _ in told]
-    differences = [d.beside(spread) for d, spread in zip(within, spreads)]
+    differences = [d.beside(spread) for d, spread in zip(owns, spreads)]
     certain = statistics.holm([d.p_value() for d in differences], ALPHA)
-    for (point, _), d, own, spread, sure in zip(told, differences, within, spreads, certain):
+    for (point, _), d, own, spread, sure in zip(told, differences, owns, spreads, certain):
         low, high = d.interval()
         point.ratio = statistics.Estimate(math.exp(d.mean), math.exp(low), math.exp(high), point.ratio.processes)
         point.p_value = d.p_value()
-        if _judge(point, d, sure, margin):
-            point.more = more_processes(point.ratio.processes, own, spread, margin, len(told))
+        within = margin_of(spread) if margin is None else margin
+        if _judge(point, d, sure, within):
+            point.more = more_processes(point.ratio.processes, own, spread, within, len(told))
             point.why = f"about {point.more} more processes of each would tell" if point.more else \
                 "runs of the same kernels differ by as much" if spread else "spread too wide"
     return found
 
 
+def _within(ends: tuple[float, float], margin: float) -> bool:
+    """Whether an interval of the logarithm of a ratio lies within the margin."""
+    return -math.log1p(margin) <= ends[0] and ends[1] <= math.log1p(margin)
+
+
 def _judge(point: Compared, d: statistics.Difference, certain: bool, margin: float) -> bool:
     """Whether nothing can be told."""
-    low, high = d.interval()
-    within = math.log1p(margin)
-    if -within <= low and high <= within:
+    if _within(d.interval(), margin):
         point.verdict = "same"
         point.why = f"within {100 * margin:g} %" + (", but not equal" if certain else "")
     elif certain:
@@ -191,13 +213,15 @@ class Calibration:
     points: int
     comparisons: int  # splits
     false_alarms: float  # share of comparisons in which any point is told apart
-    beyond_margin: float  # share of those in which one is called faster or slower, so not the same within MARGIN
+    margin: float  # within which points are the same
+    beyond_margin: float  # share of comparisons in which one is called faster or slower, and not the same
     false_points: float  # share of points that are told apart
     covered: float  # share of points whose 95 % interval of the ratio holds 1
+    same: float  # share of points that are called the same
     power: tuple[float, ...]  # share of points seen to be slower, of those slower by SLOWER
     spread: Spread = Spread()  # between the two runs
     told: Spread = Spread()  # between others, which all the shares are told with
-    ratios_covered: float = math.nan  # share of the first run's ratios of two strategies whose interval holds the second's
+    ratios_covered: float = math.nan  # share of the first run's intervals of ratios that hold the second run's ratio
 
 
 def _least_count(medians: Iterable[list[float]], needed: int) -> int:
@@ -208,11 +232,13 @@ def _least_count(medians: Iterable[list[float]], needed: int) -> int:
     return least
 
 
-def calibrate(run: dict[Key, Side], other: dict[Key, Side] | None = None, told_by_others: Spread = Spread()) -> Calibration:
+def calibrate(run: dict[Key, Side], other: dict[Key, Side] | None = None,
+              told_by_others: Spread = Spread()) -> Calibration:
     """Of the points that have enough processes, in both runs where there are two. Fault where none has."""
     needed = 2 * LEAST_PROCESSES if other is None else LEAST_PROCESSES
     keys = [key for key, side in run.items() if all(
-        s is not None and not s.fault() and len(s.medians) >= needed for s in (side, side if other is None else other.get(key)))]
+        s is not None and not s.fault() and len(s.medians) >= needed
+        for s in (side, side if other is None else other.get(key)))]
     first = [run[key].medians for key in keys]
     if other is None:
         second, n = first, _least_count(first, needed)
@@ -225,22 +251,25 @@ def calibrate(run: dict[Key, Side], other: dict[Key, Side] | None = None, told_b
                                           for m in (first, second))))
     step = max(1, len(splits) // MOST_SPLITS)
     splits = splits[::step]
-    alarms = beyond = points = covered = 0
+    alarms = beyond = points = covered = same = 0
     seen = [0] * len(SLOWER)
-    within = math.log1p(MARGIN)
+    margin = margin_of(told_by_others.times)
     for g, h in splits:
         sides = [([a[i] for i in g], [b[i] for i in h]) for a, b in zip(first, second)]
         told = _told(sides, 0.0, told_by_others.times)
         ends = [d.interval() for d, _ in told]
         alarms += any(sure for _, sure in told)
-        beyond += any(sure and not (-within <= low and high <= within) for (_, sure), (low, high) in zip(told, ends))
+        alike = [_within(end, margin) for end in ends]
+        beyond += any(sure and not is_same for (_, sure), is_same in zip(told, alike))
         points += sum(sure for _, sure in told)
         covered += sum(low <= 0 <= high for low, high in ends)
+        same += sum(alike)
         for k, slower in enumerate(SLOWER):
             seen[k] += sum(sure and d.mean > 0 for d, sure in _told(sides, slower, told_by_others.times))
     n_all = len(splits) * len(keys)
     found = Calibration(1 if other is None else 2, half, len(keys), len(splits), alarms / len(splits),
-                        beyond / len(splits), points / n_all, covered / n_all, tuple(s / n_all for s in seen))
+                        margin, beyond / len(splits), points / n_all, covered / n_all, same / n_all,
+                        tuple(s / n_all for s in seen))
     if other is None:
         return found
     times, pairs = list(zip(first, second)), _pairs_of(run, keys)
@@ -279,35 +308,24 @@ def _told(sides: Sequence[tuple[list[float], list[float]]], slower: float,
     return list(zip(d, statistics.holm([of.p_value() for of in d], ALPHA)))
 
 
-def identities_below(path: pathlib.Path) -> Iterable[str]:
-    for folder in {file.parent for file in rows.files_below(path)}:
-        yield from dict(model.read_record(folder / "machine.csv")).get("identity", "").split()
-
-
 def same_card(a: pathlib.Path, b: pathlib.Path) -> bool:
-    """As far as their records tell: both of one card (or boot), and that the same. Of several nobody knows which card had a
-    point in which run."""
-    first, second = (frozenset(identities_below(path)) for path in (a, b))
+    """As far as their records tell: both of one card (or boot), and that the same. Of several nobody knows which card
+    had a point in which run."""
+    first, second = ({name for record in environments.records_below(path)
+                      for name in record.get("identity", "").split()} for path in (a, b))
     return len(first) == 1 and first == second
 
 
 def calibration_row(machine: str, commit: str, c: Calibration) -> dict[str, str]:
     """commit: of two runs both, with a blank between them."""
-    shares = (f"{c.false_alarms:.4f}", f"{c.beyond_margin:.4f}", f"{c.false_points:.5f}", f"{c.covered:.4f}")
+    shares = (f"{c.false_alarms:.4f}", f"{c.margin:g}", f"{c.beyond_margin:.4f}", f"{c.false_points:.5f}",
+              f"{c.covered:.4f}", f"{c.same:.4f}")
     counts = map(str, (c.runs, c.processes, c.points, c.comparisons))
     spreads = [f"{x:.4f}" for x in (c.spread.times, c.told.times, c.spread.ratios, c.told.ratios, c.ratios_covered)]
     return dict(zip(calibration.COLUMNS, (machine, commit, *counts, *shares, *(f"{p:.4f}" for p in c.power), *spreads)))
 
 
 # --- what is printed -----------------------------------------------------------------------------------------
-
-
-def _differences(a: dict[Key, Side], b: dict[Key, Side]) -> Iterable[str]:
-    """Of the environments."""
-    for name in ("machine", "device", "commit", "schema", "threads"):
-        values = [sorted({str(row[name]) for side in run.values() for row in side.rows}) for run in (a, b)]
-        if values[0] != values[1]:
-            yield f"{name}: {', '.join(values[0])} and {', '.join(values[1])}"
 
 
 def _ratio_text(ratio: statistics.Estimate) -> str:
@@ -329,8 +347,15 @@ def _counts(points: Sequence[Compared]) -> str:
     return ", ".join(f"{n} {verdict}" for verdict in VERDICTS if (n := sum(p.verdict == verdict for p in points)))
 
 
-def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared], apart: float = 0.0) -> Iterable[str]:
-    """All lines that the program prints."""
+def _rows_compared(a: dict[Key, Side], b: dict[Key, Side]) -> list[list[rows.Row]]:
+    """Of each run those of points that both have; all where they share none."""
+    keys = [key for key in a if key in b]
+    return [[row for side in ([run[key] for key in keys] or run.values()) for row in side.rows] for run in (a, b)]
+
+
+def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared], apart: float = 0.0,
+             margin: float | None = None, unlike: Iterable[str] = ()) -> Iterable[str]:
+    """All lines that the program prints. unlike: differences of the environments."""
     alone = {why: sum(point.why == why for point in found) for why in ALONE}
     shown = [point for point in found if point.why not in alone]
     width = max((len(name_of(point.key)) for point in shown), default=0)
@@ -345,10 +370,15 @@ def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared], 
         yield f"{variant} {operation}: mean ratio {mean}; {_counts(points)}"
     yield ""
     yield f"{len(found)} points: {_counts(found)}"
-    yield from _differences(a, b) or ["environments: no difference that rows know"]
+    if few := sum(p.ratio is not None and p.ratio.processes < LEAST_PROCESSES for p in found):
+        yield f"of {few} points a run has fewer than {LEAST_PROCESSES} processes: they cannot be told"
+    yield from list(unlike) or ["environments: no difference that rows, records or samples tell"]
     if apart and any(a[point.key].rows[0]["backend"] == "cuda" for point in shown if point.ratio):
-        yield (f"runs on GPUs: taken to differ by {100 * apart:.2g} % (standard deviation) with the same kernels, which "
-               "intervals and verdicts include; --apart 0 (make: APART=0) where both ran on one card")
+        yield (f"runs on GPUs: taken to differ by {100 * apart:.2g} % (standard deviation) with the same kernels, "
+               "which intervals and verdicts include; --apart 0 (make: APART=0) where both ran on one card")
+        if margin is None:
+            yield (f"the same on GPUs: within {100 * margin_of(apart):g} %, as 95 of 100 points of two such runs are; "
+                   "--margin (make: MARGIN=0.02) sets another share")
     yield from _reliability(a, b)
 
 
@@ -363,19 +393,24 @@ def _reliability(a: dict[Key, Side], b: dict[Key, Side]) -> Iterable[str]:
             return min(100 * float(r[name]) for r in some)
 
         alarms = max(100 * float(r["false_alarms"]) for r in some)
-        powers = ", ".join(f"{least(f'power_{100 * s:.0f}'):.0f} % of points slower by {100 * s:.0f} %" for s in SLOWER)
-        of = "processes of one run" if runs == "1" else f"{len(some)} pair{'s' * (len(some) > 1)} of runs of the same kernels"
-        yield (f"reliability on {machine} ({of}, {some[0]['processes']} processes a side): a false alarm in at most {alarms:.1f} % of "
-               f"comparisons; at least {least('covered'):.1f} % of 95 % intervals hold 1; sees at least {powers}")
+        powers = ", ".join(f"{least(f'power_{100 * x:.0f}'):.0f} % of points slower by {100 * x:.0f} %" for x in SLOWER)
+        margins = sorted(100 * float(r["margin"]) for r in some)
+        margin = " to ".join(dict.fromkeys(f"{m:g}" for m in (margins[0], margins[-1])))
+        of = "processes of one run" if runs == "1" else \
+            f"{len(some)} pair{'s' * (len(some) > 1)} of runs of the same kernels"
+        yield (f"reliability on {machine} ({of}, {some[0]['processes']} processes a side): a false alarm in at most "
+               f"{alarms:.1f} % of comparisons; at least {least('covered'):.1f} % of 95 % intervals hold 1; calls at "
+               f"least {least('same'):.0f} % of points the same within {margin} %; sees at least {powers}")
     for machine in sorted(machines - {machine for machine, _ in known}):
         yield f"reliability on {machine}: not measured (python3 -m report.compare --calibrate RUN --write)"
 
 
 def _shares(r: dict[str, str]) -> str:
-    alarms, beyond, points, covered = (100 * float(r[name]) for name in ("false_alarms", "beyond_margin", "false_points",
-                                                                         "covered"))
-    return (f"a false alarm in {alarms:.1f} % of comparisons, beyond {100 * MARGIN:g} % in {beyond:.1f} %, and of {points:.2f} % "
-            f"of points; {covered:.1f} % of 95 % intervals hold 1")
+    alarms, margin, beyond, points, covered, same = (100 * float(r[name]) for name in (
+        "false_alarms", "margin", "beyond_margin", "false_points", "covered", "same"))
+    return (f"a false alarm in {alarms:.1f} % of comparisons, beyond {margin:g} % in {beyond:.1f} %, and of "
+            f"{points:.2f} % of points; {covered:.1f} % of 95 % intervals hold 1; {same:.1f} % of points are the same "
+            f"within {margin:g} %")
 
 
 def write_rows(path: pathlib.Path, found: Sequence[Compared]) -> None:
@@ -392,7 +427,8 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python3 -m report.compare", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+", type=pathlib.Path, metavar="RUN")
-    parser.add_argument("--margin", type=float, default=MARGIN, help=f"share that is still the same ({MARGIN})")
+    parser.add_argument("--margin", type=float, metavar="SHARE",
+                        help=f"share that is still the same ({MARGIN}, or more where runs differ by themselves)")
     parser.add_argument("--apart", type=float, metavar="SHARE",
                         help="how far runs differ with the same kernels (as measured; results/calibration.csv)")
     parser.add_argument("--rows", type=pathlib.Path, metavar="OUT.csv", help="also writes the points there")
@@ -404,7 +440,7 @@ def arguments() -> argparse.ArgumentParser:
 def run(a: argparse.Namespace) -> int:
     if len(a.runs) not in ((1, 2) if a.calibrate else (2,)):
         raise rows.Fault(f"{'one run or two' if a.calibrate else 'two runs'} must be named, not {len(a.runs)}")
-    if not 0 < a.margin < 1:
+    if a.margin is not None and not 0 < a.margin < 1:
         raise rows.Fault(f"--margin {a.margin}: is not between 0 and 1")
     if a.apart is not None and not 0 <= a.apart < 1:
         raise rows.Fault(f"--apart {a.apart}: is not from 0 to 1")
@@ -414,15 +450,17 @@ def run(a: argparse.Namespace) -> int:
         if len(machines := {str(row["machine"]) for row in firsts}) > 1:
             raise rows.Fault(f"of {' and '.join(sorted(machines))}: two runs of one kind of machine are needed")
         commits = " ".join(str(row["commit"]) for row in firsts)
-        c = calibrate(*loaded, told_by_others=calibration.largest(frozenset(commits.split())) if len(loaded) == 2 else Spread())
+        others = calibration.largest(frozenset(commits.split())) if len(loaded) == 2 else Spread()
+        c = calibrate(*loaded, told_by_others=others)
         kept = calibration_row(machines.pop(), commits, c)
-        print(f"{c.points} points, {c.comparisons} comparisons of {c.processes} with {c.processes} processes: {_shares(kept)}")
+        print(f"{c.points} points, {c.comparisons} comparisons of {c.processes} with {c.processes} processes: "
+              f"{_shares(kept)}")
         for slower, power in zip(SLOWER, c.power):
             print(f"slower by {100 * slower:.0f} %: seen at {100 * power:.1f} % of points")
         if c.runs == 2:
-            print(f"apart by {100 * c.spread.times:.2f} % (standard deviation), others by {100 * c.told.times:.2f} %; ratios of two "
-                  f"strategies by {100 * c.spread.ratios:.2f} %, others by {100 * c.told.ratios:.2f} %: {100 * c.ratios_covered:.1f} % of "
-                  "the first run's intervals of ratios hold the second's")
+            print(f"apart by {100 * c.spread.times:.2f} % (standard deviation), others by {100 * c.told.times:.2f} %; "
+                  f"ratios of two strategies by {100 * c.spread.ratios:.2f} %, others by {100 * c.told.ratios:.2f} %: "
+                  f"{100 * c.ratios_covered:.1f} % of the first run's intervals of ratios hold the second's")
         if a.write:
             calibration.write(kept)
         return 0
@@ -430,7 +468,8 @@ def run(a: argparse.Namespace) -> int:
     if apart is None:
         apart = 0.0 if same_card(*a.runs) else calibration.largest().times
     found = compare(*loaded, a.margin, apart)
-    print("\n".join(describe(*loaded, found, apart)))
+    unlike = environments.differences(a.runs, _rows_compared(*loaded))
+    print("\n".join(describe(*loaded, found, apart, a.margin, unlike)))
     if a.rows:
         write_rows(a.rows, found)
     return 0

@@ -33,8 +33,13 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 
+from report import packages
+
+if __name__ == "__main__":
+    packages.need("documents")
+
 from report import captions, choice, claims, model, parts, predict, predict_solves, rows, sources, strategies, words
-from report.claim import Claim, hardware, read_claims
+from report.claim import Claim, hardware, read_claims, usual_tolerance
 from report.model import ONE_PROCESS
 from report.verdicts import FAILS, MISSING, Verdict, decide_all
 from report.text import table, wrap
@@ -73,6 +78,10 @@ def page(decided: All) -> str:
         "several strategies was; their number is said. Where something was expected, the verdict is on that: *not met* says "
         "nothing against the sentence.") + [""]
     lines += wrap(
+        "`make reproduce` measures a claim anew and compares its ratios with these. They agree within 10 %, or what is "
+        "counted within 1 %, unless the claim has a tolerance of its own, which then stands below its sentence "
+        "([outcomes](artifact.md#checking-a-claim)).") + [""]
+    lines += wrap(
         "*The assembled matrix* is the faster one of `assembled_bsr` and `assembled_symmetric`, which stores half of the "
         "blocks. Where only one of both was measured, a point fails if patch loses to that one. It never holds, because "
         "the other one may be faster; no guess of its speed takes part. Nor does a claim of the fastest strategy hold where "
@@ -93,7 +102,9 @@ def _entry(claim: Claim, verdicts: Sequence[Verdict]) -> list[str]:
     lines = [f"### {claim.name}", *wrap(f"**{claim.asks}**{expected}"), ""]
     lines += wrap(claims.sentence(claim, verdicts)) + [""]
     what = "The expectation is met" if claim.judges_expectation else "Holds"
-    lines += wrap(f"{what} at a point where {claims.bounds(claim)}.") + [""]
+    agrees = "" if claim.tolerance == usual_tolerance(claim.quantity) else \
+        f" A ratio that is measured anew agrees within {100 * claim.tolerance:g} %."
+    lines += wrap(f"{what} at a point where {claims.bounds(claim)}.{agrees}") + [""]
     lines += wrap(f"Tested with {claims.scope(verdicts)}.") + [""] if any(v.points for v in verdicts) else []
     for v in verdicts:
         lines += wrap(f"- {claims.describe(v)}" + f"; rows of {v.commits}" * bool(v.points), "  ")
@@ -127,14 +138,15 @@ def predicted_solves() -> list[str]:
 
 
 def commands(listed: Sequence[Claim]) -> list[str]:
-    """A table: what each claim asks, what must hold, and what reproduces it."""
+    """A table: what each claim asks, what must hold, what reproduces it, and within which share ratios then agree."""
     lines = []
     for claim in listed:
         needs, minutes = hardware(claim), f"{claim.minutes:g}"
         if not claim.reproduce:
             needs, minutes = claim.needs.split(",")[0], "-"
-        lines.append([f"`{claim.name}`", claim.asks, claims.bounds(claim), needs, minutes])
-    return table(["claim", "asks", "holds where", "needs", "minutes for each process"], lines, 4)
+        agrees = f"{100 * claim.tolerance:g} %"
+        lines.append([f"`{claim.name}`", claim.asks, claims.bounds(claim), needs, minutes, agrees])
+    return table(["claim", "asks", "holds where", "needs", "minutes for each process", "agrees within"], lines, 4)
 
 
 def rewritten(path: pathlib.Path, text: str, decided: All) -> str:

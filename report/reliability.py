@@ -84,7 +84,8 @@ def calibration_table() -> Table | None:
 
     rows = [[Cell(words.machine(r["machine"])), Cell(", ".join(c[:7] for c in r["commit"].split())),
              *(Cell(r[k], float(r[k])) for k in ("processes", "points", "comparisons")),
-             *(percent(float(r[k])) for k in ("false_alarms", "false_points", "covered", "power_1", "power_2", "power_5")),
+             *(percent(float(r[k])) for k in ("false_alarms", "false_points", "covered", "margin", "same", "power_1",
+                                              "power_2", "power_5")),
              *(spread(r, k) for k in ("apart", "told_apart", "ratios_apart", "told_ratios_apart", "ratios_covered"))]
             for r in calibration.read()]
     if not rows:
@@ -92,14 +93,16 @@ def calibration_table() -> Table | None:
     return Table("calibration", "How often a comparison of two runs is wrong",
                  "Processes of one run, or of two runs of the same kernels (two commits), in groups that are compared with "
                  "each other in all ways (`make compare`): how many comparisons tell a point apart that is the same, how many "
-                 "points are told apart, how many 95 % intervals of ratios of times hold 1, and how many points are seen that "
-                 "are made slower by 1, 2 and 5 %. *Apart*: how far times of the two runs differ beyond what their processes "
-                 "tell, as a standard deviation; *others*: the largest such figure of pairs of other runs, which all columns "
+                 "points are told apart, how many 95 % intervals of ratios of times hold 1, how many points are called "
+                 "the same within which margin, and how many points are seen that are made slower by 1, 2 and 5 %. "
+                 "*Apart*: how far times of the two runs differ beyond what their processes tell, as a standard "
+                 "deviation; *others*: the largest such figure of pairs of other runs, which all columns "
                  "before it include, so that nothing judges itself. Then the same of ratios of two strategies at one place, "
                  "and how many intervals of the first run hold the ratio of the second one. The largest figures of all pairs "
                  "are part of intervals here. Runs are hours or days apart, on other cards where more than one was lent; "
                  "where their commits differ the program that timed them may, too. Groups of the same processes are no "
                  "independent comparisons, and pairs of five runs no ten independent pairs.",
                  ["machine", "commits", "processes a side", "points", "comparisons", "with a false alarm", "points with one",
-                  "intervals hold", "seen: 1 %", "2 %", "5 %", "apart", "others", "ratios apart", "others", "ratios hold"],
+                  "intervals hold", "margin", "the same",
+                  "seen: 1 %", "2 %", "5 %", "apart", "others", "ratios apart", "others", "ratios hold"],
                  rows, words=2)

@@ -4,9 +4,24 @@
 
 --dofs and --mesh (FILE.msh, irregular, slender, box, or 20x20x80 cells) instead of the claim's own size and mesh, where
 its commands have such. Says first what it costs and needs. Each process measures all points of the claim, so that both
-sides of a ratio are of the same runs. Says how far the ratios are from the committed ones of this kind of machine: they
-agree within a tenth, which is what runs differ by, or where their intervals meet. Ends with one of: holds, fails, cannot
-tell, not measured; exit 1 where it fails. Rows and the verdict stay in BUILD/reproduce/CLAIM/, to be sent back.
+sides of a ratio are of the same runs. Rows and the verdict stay in BUILD/reproduce/CLAIM/, to be sent back.
+
+The last line has two answers, for example
+
+    direction: holds; ratio: agrees within 10 %
+
+direction: holds, fails, cannot tell, or not measured here: what the claim says of its points, by these rows alone.
+Behind it stands whether committed rows of this kind of machine say the same of these points.
+ratio: of each point that has a committed ratio on this kind of machine. It agrees within the claim's tolerance, differs
+where it is farther off and the intervals do not meet either, and cannot be told where they meet. All must agree; one
+that differs decides. "not compared": there is no committed ratio of this machine, place and size.
+
+exit 0  the direction holds, and the ratio agrees or is not compared
+     1  the direction fails
+     2  wrong use, or a program is missing or failed
+     3  the ratio differs, and the direction does not fail
+     4  one of both cannot be told
+     5  not measured here
 """
 
 from __future__ import annotations
@@ -22,12 +37,16 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from report import claims, model, rows
+from report import packages
+
+if __name__ == "__main__":
+    packages.need("reproduce")
+
+from report import claims, model, rows, sources
 from report.claim import Claim, chosen, gpus_of, hardware, matches
-from report.model import ONE_PROCESS
 from report.quantities import QUANTITIES
-from report.text import digits
-from report.verdicts import FAILS, MISSING, Decided, Verdict, decide, decide_all
+from report.text import interval
+from report.verdicts import FAILS, MISSING, UNSURE, Decided, Verdict, decide, decide_all, overall
 
 
 def gpus_here() -> int:
@@ -141,24 +160,61 @@ def known(verdicts: Sequence[Verdict]) -> list[str]:
     return [claims.dated(claims.describe(v), v) for v in verdicts]
 
 
-def agree(own: Decided, other: Decided) -> bool:
+AGREES, DIFFERS, ALONE = "agrees", "differs", "not compared"
+NOT_HERE = f"direction: {MISSING} here; ratio: {ALONE}"
+FAILED, OFF, UNDECIDED, UNMEASURED = 1, 3, 4, 5  # exits; 0: reproduced, 2: faults
+
+Pair = tuple[Decided, Decided]  # a point of here, and the committed one
+
+
+def agreement(own: Decided, other: Decided, tolerance: float) -> str:
     a, b = own.ratio, other.ratio
-    return max(a.value, b.value) <= ONE_PROCESS * min(a.value, b.value) or (a.low <= b.high and b.low <= a.high)
+    if max(a.value, b.value) <= (1 + tolerance) * min(a.value, b.value):
+        return AGREES
+    return UNSURE if a.low <= b.high and b.low <= a.high else DIFFERS
 
 
-def beside_known(here: Verdict, there: Verdict | None) -> list[str]:
-    """Ratios of here over the committed ones of the same places; there: of the same kind of machine, or None."""
-    if not here.points:
-        return []
-    pairs = [(own, other) for own in here.points for other in (there.points if there else ())
-             if (own.where, own.beside) == (other.where, other.beside)]
+def pairs_of(here: Verdict, there: Verdict | None) -> list[Pair]:
+    """Points of the same places, beside the same strategy and of the same host. there: of the same kind of machine."""
+    return [(own, other) for own in here.points for other in (there.points if there else ())
+            if (own.where, own.beside, own.host) == (other.where, other.beside, other.host)]
+
+
+def of_ratios(pairs: Sequence[Pair], tolerance: float) -> str:
+    """Of all: one that differs decides."""
+    told = {agreement(own, other, tolerance) for own, other in pairs}
+    return ALONE if not told else DIFFERS if DIFFERS in told else AGREES if told == {AGREES} else UNSURE
+
+
+def beside_known(pairs: Sequence[Pair], tolerance: float) -> list[str]:
+    """How many ratios agree with the committed ones, and a line for each that does not."""
     if not pairs:
         return ["no committed ratio of this kind of machine is of these places"]
-    off = [(own, other) for own, other in pairs if not agree(own, other)]
-    told = [f"{claims.place(own)}: {digits(own.ratio.value)} here, {digits(other.ratio.value)} "
-            f"({digits(other.ratio.low)}–{digits(other.ratio.high)}) in {other.commit[:7]}: differs" for own, other in off]
-    return [f"{len(pairs) - len(off)} of {len(pairs)} ratios agree with the committed ones of this kind of machine (within "
-            f"{100 * (ONE_PROCESS - 1):.0f} %, or intervals meet)", *told]
+    told = [(own, other, agreement(own, other, tolerance)) for own, other in pairs]
+    n = sum(word == AGREES for _, _, word in told)
+    why = {DIFFERS: "differs", UNSURE: "farther off, but intervals meet"}
+    return [f"{n} of {len(pairs)} ratios agree with the committed ones of this kind of machine (within "
+            f"{100 * tolerance:g} %)"] + [
+        claims.place(own) + f": {interval_of(own)} here, {interval_of(other)} in {other.commit[:7]}: " +
+        why[word] + sources.WORDS * other.is_old for own, other, word in told if word != AGREES]
+
+
+def interval_of(point: Decided) -> str:
+    return interval(point.ratio.value, point.ratio.low, point.ratio.high)
+
+
+def outcome(here: Verdict, pairs: Sequence[Pair], tolerance: float) -> tuple[str, int]:
+    """The last line, and the exit."""
+    if here.verdict == MISSING:
+        return NOT_HERE, UNMEASURED
+    ratio = of_ratios(pairs, tolerance)
+    within = {AGREES: f" within {100 * tolerance:g} %", DIFFERS: f" by more than {100 * tolerance:g} %"}
+    before = overall([other for _, other in pairs])
+    as_known = "" if not pairs else ", as in committed rows" if before == here.verdict else \
+        f", in committed rows: {before}"
+    code = (FAILED if here.verdict == FAILS else OFF if ratio == DIFFERS else
+            UNDECIDED if UNSURE in (here.verdict, ratio) else 0)
+    return f"direction: {here.verdict}{as_known}; ratio: {ratio}{within.get(ratio, '')}", code
 
 
 def run(a: argparse.Namespace) -> int:
@@ -166,8 +222,8 @@ def run(a: argparse.Namespace) -> int:
     claim = own_size(claim, a.dofs, a.mesh)
     if not claim.reproduce:
         if not a.check:
-            print(f"{claim.name}: {claim.asks}\nneeds {claim.needs}\n{MISSING}")
-        return 0
+            print(f"{claim.name}: {claim.asks}\nneeds {claim.needs}\n{NOT_HERE}")
+        return 0 if a.check else UNMEASURED
     if a.check:
         return 0
     build = a.build.resolve()
@@ -182,8 +238,8 @@ def run(a: argparse.Namespace) -> int:
     print(f"measured here: {sizes_of(claim)}; DOFS=N and MESH=FILE.msh or MESH=irregular take yours" if takes_sizes(claim)
           else "its commands take no other size or mesh (DOFS=, MESH=)", flush=True)
     if gpus_here() < gpus_of(claim):
-        print(f"{MISSING}: there {'is no GPU' if gpus_here() == 0 else f'are {gpus_here()} GPUs'}")
-        return 0
+        print(f"there {'is no GPU' if gpus_here() == 0 else f'are {gpus_here()} GPUs'}\n{NOT_HERE}")
+        return UNMEASURED
     folder = build / "reproduce" / claim.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -193,12 +249,14 @@ def run(a: argparse.Namespace) -> int:
     measured = [row for path in rows.files_below(folder) for row in rows.read(path)]
     machines = {row.get("machine") for row in measured}
     same = next((v for v in before if v.machine in machines), None)
+    pairs = pairs_of(verdict, same)
+    last, code = outcome(verdict, pairs, claim.tolerance)
     lines = [claims.sentence(claim, [verdict]), claims.describe(verdict), *disturbed(measured),
-             *outside(claim, measured), *beside_known(verdict, same),
-             *(f"before on {text}" for text in known(before)), verdict.verdict]
+             *outside(claim, measured), *(beside_known(pairs, claim.tolerance) if verdict.points else ()),
+             *(f"before on {text}" for text in known(before)), last]
     (folder / "verdict.txt").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
-    return verdict.verdict == FAILS
+    return code
 
 
 def main(words: list[str] | None = None) -> int:

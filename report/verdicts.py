@@ -237,7 +237,7 @@ def _place(claim: Claim, some: Sequence[Decided]) -> Decided:
     that must not be missing was not measured, it could be stronger: the place can fail, and not hold."""
     strongest = _strongest(claim, some)
     is_range = claim.above is not None and claim.below is not None
-    verdict = _overall([strongest] if is_range else some)
+    verdict = overall([strongest] if is_range else some)
     lacks = tuple(s for s in claim.strongest if s not in {p.beside for p in some})
     return dataclasses.replace(strongest, verdict=UNSURE if lacks and verdict == HOLDS else verdict, rivals=len(some),
                                lacks=lacks)
@@ -267,7 +267,7 @@ def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path], alone: bool
         {name: some for name, some in _pairs(claim, alone, everything).items() if name not in clean}
     places, left_out = _places(claim, clean, noisy)
     points = [_place(claim, some) if claim.has_rivals else some[0] for some in places]
-    return Verdict(claim, machine, _overall(points), tuple(points), tuple(itertools.chain(*places)), left_out)
+    return Verdict(claim, machine, overall(points), tuple(points), tuple(itertools.chain(*places)), left_out)
 
 
 def _is_old(claim: Claim, row: rows.Row) -> bool:
@@ -275,7 +275,7 @@ def _is_old(claim: Claim, row: rows.Row) -> bool:
                                 sources.has_contact(row.get("operation"))))
 
 
-def _overall(points: Sequence[Decided]) -> str:
+def overall(points: Sequence[Decided]) -> str:
     told = {point.verdict for point in points}
     return (MISSING if not points else FAILS if FAILS in told else HOLDS if told == {HOLDS} else UNSURE)
 

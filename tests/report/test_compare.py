@@ -9,7 +9,7 @@ import unittest
 
 import numpy
 
-from report import calibration, compare, rows
+from report import calibration, compare, environments, rows
 from tests.report.test_rows import HEADER, ROW, of_process
 
 REAL = pathlib.Path("results/nvidia-h100-80gb-hbm3/2026-11-27-8bc1e2b0a163")
@@ -66,7 +66,8 @@ class Reliability(unittest.TestCase):
         self.assertGreater(compare.calibrate(*runs).false_alarms, 0.4)
         lines = list(compare.describe(*runs, compare.compare(*runs, compare.MARGIN)))
         self.assertEqual(sum(line.startswith("reliability on") for line in lines), 2)
-        self.assertIn("a false alarm in at most 5.7 % of comparisons; at least 94.5 % of 95 % intervals hold 1", "\n".join(lines))
+        self.assertIn("a false alarm in at most 5.7 % of comparisons; at least 94.5 % of 95 % intervals hold 1; calls "
+                      "at least 100 % of points the same within 2 %; sees", "\n".join(lines))
 
     def test_runs_of_h200(self):
         """Three like each other, and two that are not like them: what is kept, judged by pairs of other runs."""
@@ -78,6 +79,9 @@ class Reliability(unittest.TestCase):
         self.assertEqual(max(float(r["false_alarms"]) for r in kept.values()), 0)
         self.assertGreater(min(float(r["covered"]) for r in kept.values()), 0.9)
         self.assertGreater(min(float(r["ratios_covered"]) for r in kept.values()), 0.9)
+        self.assertGreater(min(float(r["same"]) for r in kept.values()), 0.85)
+        self.assertEqual({float(r["margin"]) for r in kept.values()},
+                         {compare.margin_of(float(r["told_apart"])) for r in kept.values()})
         self.assertEqual(calibration.largest(), calibration.Spread(
             *(max(float(r[name]) for r in kept.values()) for name in ("apart", "ratios_apart"))))
         for a, b in itertools.combinations(runs, 2):
@@ -89,6 +93,46 @@ class Reliability(unittest.TestCase):
         alone = compare.calibrate(runs["411c7e9a3c16"], runs["0824f1531227"])
         self.assertEqual(alone.false_alarms, 1)  # as if all runs were alike
         self.assertLess(max(alone.covered, alone.ratios_covered), 0.6)
+
+    def test_runs_of_the_same_kernels_are_called_the_same(self):
+        """With the usual margin. Within 2 % it cannot be told, because the spread between runs is as wide."""
+        folder = pathlib.Path("results/nvidia-h200")
+        one, other, third = (compare.load(folder / name) for name in (
+            "2026-11-28-0b840b61179b-2", "2026-11-29-0824f1531227", "2026-11-29-411c7e9a3c16"))
+        apart = calibration.largest().times
+        self.assertEqual(compare.margin_of(apart), 0.05)
+        for a, b in ((one, other), (third, other), (one, third)):  # the last two differ by 1 %
+            told = [p for p in compare.compare(a, b, None, apart) if p.ratio and p.ratio.processes >= 3]
+            self.assertEqual(len(told), 156)
+            self.assertGreater(sum(p.verdict == "same" for p in told) / len(told), 0.95)
+            self.assertEqual({p.why for p in told if p.verdict == "same"}, {"within 5 %"})
+            self.assertNotIn("same", [p.verdict for p in compare.compare(a, b, 0.02, apart)])
+
+    def test_the_margin_follows_the_spread_of_runs(self):
+        self.assertEqual([compare.margin_of(s) for s in (0.0, 0.005, 0.006, 0.0106, 0.02)],
+                         [0.02, 0.02, 0.03, 0.05, 0.09])
+        random = numpy.random.default_rng(6)
+        same = of = 0
+        for _ in range(100):  # each point differs between the two runs by its own 1 %
+            a, b = simulated(random, 30, 3), simulated(random, 30, 3)
+            for side in b.values():
+                shift = numpy.exp(0.01 * random.standard_normal())
+                side.rows = [row | {"median_s": row["median_s"] * shift} for row in side.rows]
+            found = compare.compare(a, b, None, 0.01)
+            same, of = same + sum(p.verdict == "same" for p in found), of + len(found)
+        self.assertGreater(same / of, 0.93)
+
+    def test_what_is_slower_by_the_margin_is_hardly_called_the_same(self):
+        random = numpy.random.default_rng(7)
+        wrong = of = 0
+        for _ in range(100):
+            a, b = simulated(random, 30, 3), simulated(random, 30, 3, slower=compare.margin_of(0.01))
+            for side in b.values():
+                shift = numpy.exp(0.01 * random.standard_normal())
+                side.rows = [row | {"median_s": row["median_s"] * shift} for row in side.rows]
+            found = compare.compare(a, b, None, 0.01)
+            wrong, of = wrong + sum(p.verdict == "same" for p in found), of + len(found)
+        self.assertLess(wrong / of, 0.025 + 3 * (0.025 * 0.975 / of) ** 0.5)
 
     def test_a_spread_between_machines_is_part_of_each_interval(self):
         random = numpy.random.default_rng(4)
@@ -170,14 +214,18 @@ class Verdicts(unittest.TestCase):
     def test_runs_differ_unless_both_are_of_one_card(self):
         card = {"m": (",m,", ",nvidia-h200,"), "g": (",host,", ",cuda,")}
         a, b = (self.times(name, *(f * t for t in (1.0, 1.001, 0.999)), **card) for name, f in (("a", 1), ("b", 1.018)))
-        self.assertIn("cannot tell: runs of the same kernels differ by as much", self.said(a, b))
-        self.assertIn("runs on GPUs: taken to differ", self.said(a, b))
+        self.assertIn("same: within 5 %", self.said(a, b))
+        self.assertIn("the same on GPUs: within 5 %", self.said(a, b))
+        two = ("--margin", "0.02")
+        self.assertIn("cannot tell: runs of the same kernels differ by as much", self.said(a, b, *two))
+        self.assertIn("runs on GPUs: taken to differ", self.said(a, b, *two))
+        self.assertNotIn("the same on GPUs", self.said(a, b, *two))
         self.assertIn("slower", self.said(a, b, "--apart", "0").splitlines()[0])
         for cards, said in ((("one", "one"), "slower"), (("one", "other"), "cannot tell"), (("one two", "one two"), "cannot tell"),
                             (("one", "one two"), "cannot tell")):  # of two cards nobody knows which
             for folder, named in zip((a, b), cards):
                 (folder / "machine.csv").write_text(f"key,value\nidentity,{named}\n")
-            self.assertIn(said, self.said(a, b).splitlines()[0])
+            self.assertIn(said, self.said(a, b, *two).splitlines()[0])
         self.assertEqual(self.program(str(a), str(b), "--apart", "2")[0], 2)
 
     def test_what_cannot_be_compared(self):
@@ -222,6 +270,37 @@ class Verdicts(unittest.TestCase):
     def test_environments_are_told(self):
         a = self.times("a", 1.0, 1.001, 0.999)
         self.assertIn("commit: abc and abd", self.said(a, self.times("b", 1.0, 1.0, 1.0, c=(",abc,", ",abd,"))))
+        self.assertIn("environments: no difference", self.said(a, a))
+
+    def test_records_and_samples_are_told_where_they_differ(self):
+        gpu = (",host,", ",cuda,")
+        a, b = (self.times(name, 1.0, 1.001, 0.999, g=gpu) for name in "ab")
+        self.assertIn("environments: no difference", self.said(a, b))  # neither has a record
+        alike = "key,value\ncompiler,gcc 13\ncuda,13.0\ncuda_fma_gflop_per_s,33000\nhost_copy_gb_per_s,30\n"
+        (a / "machine.csv").write_text(alike + "driver,580.1\ncuda_copy_gb_per_s,4555\n")
+        (b / "machine.csv").write_text(alike.replace("33000", "33100").replace(",30", ",60") +
+                                       "driver,580.2\ncuda_copy_gb_per_s,4469\n")
+        columns = rows.columns_of("samples.csv")
+        (point,) = (side.rows[0] for side in compare.load(a).values())
+        for folder, clock, watt in ((a, 1980, 601), (b, 1935, 602)):
+            common = {name: point.get(name) for name in columns} | {"start": "", "sm_mhz": clock, "watt": watt}
+            samples = [common | {"sample": 1, "seconds": 1.0}, common | {"sample": 2, "seconds": 1.0},
+                       common | {"sample": 1, "seconds": 1.0, "operation": "residual", "sm_mhz": 100}]  # another point
+            lines = [",".join("" if s[name] is None else str(s[name]) for name in columns) for s in samples]
+            (folder / "samples.csv").write_text("\n".join([",".join(columns), *lines]) + "\n")
+        told = self.said(a, b).split("1 points: 1 same\n")[1].splitlines()
+        self.assertEqual(told[:3], ["driver: 580.1 and 580.2", "copy rate of the GPU: 4555 and 4469 GB/s",
+                                    "median clock of multiprocessors: 1980 and 1935 MHz"])
+        self.assertIn("runs on GPUs", told[3])  # power, CUDA and FP64 rate are alike; no row is of a host
+
+    def test_environments_of_two_committed_runs(self):
+        runs = [pathlib.Path("results/nvidia-h200") / name
+                for name in ("2026-11-29-411c7e9a3c16", "2026-11-29-0824f1531227")]
+        told = list(environments.differences(runs, [[row for side in compare.load(run).values() for row in side.rows]
+                                                    for run in runs]))
+        self.assertIn("copy rate of the GPU: 4555 and 4469 GB/s", told)
+        self.assertTrue(any(line.startswith("median clock of multiprocessors: ") for line in told))
+        self.assertFalse(any(line.startswith("driver") for line in told))
 
     def test_threads_of_the_host_tell_nothing_of_a_gpu(self):
         gpu = (",host,", ",cuda,")
