@@ -9,7 +9,8 @@
     richardson, tube, bracket, accuracy             references of solves; when each element reaches an error
     claim, verdicts, claims       claims/*.toml; what rows decide of them; what is said of that
     compare, environments         two runs; what differs around them
-    predict, reliability          other chips; how far the numbers hold
+    reliability                   how far the numbers hold
+    predict, predict_solves, prediction_check, prediction_tables    other chips, beside rows of those that are here
     panels, gnuplot, captions     figures as values, their drawing and words; *_figures: what they show; figures: all
     run_tables, run_kernels, run_cells, one_run     tables and figures of one run
     parts, choice, strategies, documents            what documents have of all this

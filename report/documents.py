@@ -6,7 +6,7 @@
     <!-- experiments -->            what is measured, which claims read it, how long it takes
     <!-- choice -->                 which strategy to take
     <!-- strategies -->             the inner loop of each beside its numbers
-    <!-- predictions -->            of chips that were not measured
+    <!-- predictions: PART -->      of chips that were not measured (report/prediction_tables.py)
     <!-- predicted solves -->       whole solves there, with products in doubles and in floats
     <!-- figure: NAME -->           a figure of the report with its caption
     <!-- accuracy -->              when each element reaches an error
@@ -38,7 +38,8 @@ from report import packages
 if __name__ == "__main__":
     packages.need("documents")
 
-from report import captions, choice, claims, model, parts, predict, predict_solves, rows, sources, strategies, words
+from report import (choice, claims, model, parts, predict, predict_solves, prediction_tables, rows, sources,
+                    strategies, words)
 from report.claim import Claim, hardware, read_claims, usual_tolerance
 from report.model import ONE_PROCESS
 from report.verdicts import FAILS, MISSING, Verdict, decide_all
@@ -125,14 +126,6 @@ def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str, brief: bool = Fal
     return wrap(f"{sentence} ({said or MISSING}; {link})", "  ")
 
 
-def predictions() -> list[str]:
-    found = predict.operations(parts.model())
-    runs = (point.run for pair in predict.pairs(parts.model()) for point in pair[:2])
-    said = (f"From rows of {captions.where(runs)}. {sources.NOTE} *The matrix* is `assembled_bsr`; `assembled_symmetric`, which "
-            "stores half of its blocks, moves less and can win at a higher balance.")
-    return [*wrap(said), "", *predict.balances(found), "", *predict.table(found)]
-
-
 def predicted_solves() -> list[str]:
     return predict_solves.table(predict_solves.pairs(parts.model()), predict.operations(parts.model()))
 
@@ -154,7 +147,7 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
     known = {claim.name: (claim, verdicts) for claim, verdicts in decided}
     up = "../" * (len(path.parts) - 1)
     made: dict[str, Callable[[], list[str]]] = {
-        "choice": lambda: choice.table(known), "predictions": predictions, "predicted solves": predicted_solves,
+        "choice": lambda: choice.table(known), "predicted solves": predicted_solves,
         "strategies": strategies.side_by_side, "experiments": readers.table,
         "commands of claims": lambda: commands([claim for claim, _ in decided])}
 
@@ -173,6 +166,8 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
         elif kind in ("claims", "headline"):
             brief = kind == "headline"
             lines = claimed(" ".join(c.name for c, _ in decided if c.headline) if brief else words, brief)
+        elif kind == "predictions":
+            lines = prediction_tables.part(words, parts.model())
         else:
             lines = made[kind]()
         return match[1] + "\n".join(lines) + "\n" + match[4]

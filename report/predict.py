@@ -1,33 +1,43 @@
-"""Predicts the ranking of strategies on chips that were not measured.
+"""Predicts products of strategies on chips that were not measured.
 
-Two cards that differ in memory bandwidth alone (H100 and H200: the same 33 TF/s in FP64, 3.1 and 4.5 TB/s as measured) tell
-which part of an operation's time waits for memory: with T = M / bandwidth + C, two times give the bytes M and the rest C.
-M is what the memory really moved, not a model. On another chip C is taken to lie between two bounds:
+Two cards that differ in memory bandwidth alone (H100 and H200: the same 33 TF/s in FP64, 3.1 and 4.5 TB/s as
+measured) tell which part of a product's time waits for memory: with T = M / bandwidth + C, two times give the bytes M
+and the rest C. Both times are known to an interval. So the ends of the intervals give four cases of M and C, and all of
+them count. On another chip C is taken to lie between two bounds:
 
     a faster chip    C times the ratio of FP64 rates, if arithmetic is what takes the time, and C itself, if it is not
-    a slower chip    the larger of C and flops / rate, and C times the ratio
+    a slower chip    C itself, and C times the ratio; with a matrix only the arithmetic in C: 2 for each number
 
-and the time between the larger of memory's and C (one hides the other) and their sum. So a prediction is an interval. Of
-a matrix flops are 2 for each number of 8 bytes that it reads. What is left out: sizes
-of caches and shared memory, atomics, latency, power.
+and the time lies between the larger of memory's and C (one hides the other) and their sum. So a prediction is an
+interval. Where one part hides the other on both cards, two times do not tell of the hidden one. So the interval also
+keeps to what is known of each part by itself: at least the modelled bytes and the counted flop, and at most what memory
+moves, or the rest takes, in the whole time that was measured. Left out are sizes of caches and shared memory, atomics,
+latency, power.
+
+Which rows: at each place (element, product, mesh, size) those of two runs whose sources were alike (report/sources.py).
+Of several such pairs of runs one speaks by the rule of report/selection.py, and the newest of equals.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import itertools
 import math
 import pathlib
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from report import model, rows, text
+from report import calibration, model, rows, selection, sources
 from report.model import Model, Point, Run
-from report.text import digits
-from report.words import NOT_A_STRATEGY
+from report.places import competing
+from report.words import MATRIX
 
 CHIPS = pathlib.Path(__file__).with_name("chips.toml")
-NARROW, WIDE = "nvidia-h100-80gb-hbm3", "nvidia-h200"
-PRODUCTS = ("jacvec_elastic", "jacvec")
+NARROW, WIDE = CARDS = ("nvidia-h100-80gb-hbm3", "nvidia-h200")
+PRODUCTS = ("jacvec", "jacvec_elastic", "jacvec_full")
+APART = 2.0  # times as long multiplications and additions take by themselves as both at once, of which the rate is
+NUMBERS = 0.9  # of what assembled_bsr's product is modelled to move: the others are indices and vectors
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,37 +48,49 @@ class Chip:
 
 
 @dataclasses.dataclass(frozen=True)
+class Pair:
+    """What two cards measured of one strategy at one place, from the same sources."""
+
+    narrow: Point
+    wide: Point
+    cards: tuple[Chip, Chip]
+
+
+@dataclasses.dataclass(frozen=True)
+class Split:
+    """What a time may be made of."""
+
+    moved: float  # B
+    rest: float  # s, at the rate of the card that was measured
+
+
+@dataclasses.dataclass(frozen=True)
 class Operation:
-    """One strategy's product on one mesh, split by two cards."""
+    """One strategy's product on one mesh."""
 
     variant: str
     element: str
     operation: str
     n_dof: int
-    moved: float  # B
-    rest: float  # s, at the rate of the cards that split it
-    flop: float
-    rate: float
+    cases: tuple[Split, ...]  # all that its rows allow
+    flop: float  # at least
+    modelled: float  # B
+    rate: float  # of the card that was measured
+    most: float = math.inf  # flop at most; of a product without a matrix nobody counted what it repeats
+    hidden: Split = Split(0.0, 0.0)  # at most what each part is where the other one hides it
 
     def seconds(self, chip: Chip) -> tuple[float, float]:
         """At best and at worst."""
-        memory, slower = self.moved / chip.bandwidth, self.rate / chip.rate
-        floor = self.flop / chip.rate
-        low = self.rest * slower if slower < 1 else max(self.rest, floor)
-        high = max(self.rest, self.rest * slower, low)
-        return max(memory, low, floor), max(memory + high, floor)
-
-
-def split(narrow: Point, wide: Point, cards: tuple[Chip, Chip]) -> Operation | None:
-    """None where the times of the two cards are no such sum: then noise is larger than the difference."""
-    slow, fast = narrow.time.value, wide.time.value
-    moved = (slow - fast) / (1 / cards[0].bandwidth - 1 / cards[1].bandwidth)
-    moved = max(moved, 0.0)
-    rest = max(fast - moved / cards[1].bandwidth, 0.0)
-    flop = float(narrow.flop) if narrow.flop else moved / 4
-    if slow < 0.95 * fast or moved + rest == 0:
-        return None
-    return Operation(narrow.strategy, narrow.element, narrow.operation, narrow.n_dof, moved, rest, flop, cards[1].rate)
+        slower, arithmetic = self.rate / chip.rate, self.flop / chip.rate
+        floor = max(arithmetic, self.modelled / chip.bandwidth)
+        least, more, repeated = min(1.0, slower), max(0.0, slower - 1), self.most / self.rate
+        best, worst = math.inf, max(floor, self.hidden.moved / chip.bandwidth,
+                                    self.hidden.rest + more * min(self.hidden.rest, repeated))
+        for case in self.cases:
+            memory, rest = case.moved / chip.bandwidth, case.rest
+            best = min(best, max(memory, least * rest))
+            worst = max(worst, memory + max(rest + more * min(rest, repeated), arithmetic))
+        return max(best, floor), worst
 
 
 def ceilings(run: Run) -> Chip | None:
@@ -80,78 +102,163 @@ def ceilings(run: Run) -> Chip | None:
         return None
 
 
-def pairs(read: Model) -> Iterable[tuple[Point, Point, tuple[Chip, Chip]]]:
-    """Products of the newest commit that both cards measured, on the largest box."""
-    there = dict.fromkeys(p.run for p in read.kernels)
-    runs = {machine: {run.folder: run for run in there if run.machine == machine} for machine in (NARROW, WIDE)}
-    for folder in sorted(set(runs[NARROW]) & set(runs[WIDE]), reverse=True):
-        cards = [ceilings(runs[m][folder]) for m in (NARROW, WIDE)]
-        found = [{rows.point_of(p.row): p for p in _products(runs[m][folder])} for m in (NARROW, WIDE)]
-        both = [key for key in found[0] if key in found[1]]
-        if None in cards or not both:
-            continue
-        most = max(found[0][key].n_dof for key in both)
-        for key in both:
-            if found[0][key].n_dof == most:
-                yield found[0][key], found[1][key], (cards[0], cards[1])  # type: ignore[misc]
-        return
-
-
-def _products(run: Run) -> Iterable[Point]:
-    path = run.path / "kernels.csv"
-    for p in model.points_of(run, path.name, rows.read(path))[0] if path.exists() else ():
-        if (p.operation in PRODUCTS and p.backend == "cuda" and p.mesh.words == "box"
-                and p.strategy not in NOT_A_STRATEGY and all(p.row[c] == value for c, value in rows.USUAL.items())):
-            yield p
-
-
-def operations(read: Model) -> list[Operation]:
-    return [o for narrow, wide, cards in pairs(read) if (o := split(narrow, wide, cards))]
-
-
-def chips(reached: float = 0.92) -> list[Chip]:
+@functools.cache
+def chips(reached: float = 0.92) -> tuple[Chip, ...]:
     """Of the data sheets; a copy on H100 and H200 reached 0.92 and 0.94 of theirs."""
     with open(CHIPS, "rb") as file:
         tables = tomllib.load(file)
-    return [Chip(name, 1e12 * t["fp64_tflop_per_s"], reached * 1e12 * t["tb_per_s"]) for name, t in tables.items()]
+    return tuple(Chip(name, 1e12 * t["fp64_tflop_per_s"], reached * 1e12 * t["tb_per_s"]) for name, t in tables.items())
 
 
-def balance(free: Operation, matrix: Operation) -> tuple[float, float]:
-    """FP64 flop per byte of bandwidth below which the matrix must win, and above which it must lose: by the bounds of the
-    matrix-free product and the matrix's memory alone. 0 or infinity where there is no such balance."""
-    lost, won = matrix.moved, free.moved
-    below = free.flop / lost if lost > 0 else 0.0
-    above = free.rest * free.rate / (lost - won) if lost > won else math.inf
-    return below, above
+# --- which rows -------------------------------------------------------------------------------------------------------
+
+def measured(read: Model, in_floats: bool = False) -> list[list[Point]]:
+    """Products on both cards in double precision, those of each place together; of all runs."""
+    at: dict[tuple, list[Point]] = {}
+    for p in competing(read.kernels):
+        if p.backend == "cuda" and p.run.machine in CARDS and p.operation in PRODUCTS \
+                and (p.precision != rows.USUAL["precision"] if in_floats else p.plain):
+            at.setdefault(rows.anywhere(p.row, ("variant",)), []).append(p)
+    return list(at.values())
 
 
-def table(found: list[Operation]) -> list[str]:
-    """Markdown: throughput of each strategy on each chip, as intervals; the leading ones in bold."""
-    listed = chips()
-    lines = []
-    groups = sorted({(o.element, o.operation) for o in found})
-    for element, operation in groups:
-        group = [o for o in found if (o.element, o.operation) == (element, operation)]
-        leads = [max(o.n_dof / o.seconds(chip)[1] for o in group) for chip in listed]
-        for o in sorted(group, key=lambda o: o.seconds(listed[0])[1]):
-            cells = []
-            for chip, lead in zip(listed, leads):
-                best, worst = o.seconds(chip)
-                said = f"{digits(o.n_dof / worst / 1e9)}–{digits(o.n_dof / best / 1e9)}"
-                cells.append(f"**{said}**" if o.n_dof / best >= lead else said)
-            lines.append([element, "tangents" if operation == "jacvec" else "elastic", f"`{o.variant}`", *cells])
-    return text.table(["element", "product", "strategy", *(c.name for c in listed)], lines, 3)
+def matched(read: Model, points: Iterable[Point]) -> list[list[Pair]]:
+    """Of one place: for each pair of runs the strategies whose sources were alike."""
+    cards = {run: card for run in read.runs if run.machine in CARDS and (card := ceilings(run))}
+    of_card = ([p for p in points if p.run.machine == m and p.run in cards] for m in CARDS)
+    found: dict[tuple[Run, Run], list[Pair]] = {}
+    for a, b in itertools.product(*of_card):
+        if a.strategy == b.strategy and sources.alike(a.commit, b.commit, a.kind, a.strategy, a.backend):
+            found.setdefault((a.run, b.run), []).append(Pair(a, b, (cards[a.run], cards[b.run])))
+    return list(found.values())
 
 
-def balances(found: list[Operation]) -> list[str]:
-    """Sentences: from which balance of a chip on the matrix wins or loses against patch."""
-    by = {(o.variant, o.element, o.operation): o for o in found}
-    lines = []
-    for element in sorted({o.element for o in found}):
-        for operation in PRODUCTS:
-            free, matrix = (by.get((v, element, operation)) for v in ("patch", "assembled_bsr"))
-            if free and matrix:
-                below, above = balance(free, matrix)
-                lines.append(f"- {element}, {'tangents' if operation == 'jacvec' else 'elastic'}: the matrix must win below "
-                             f"{below:.2g} FP64 flop for each byte of bandwidth, and `patch` above {above:.2g}.")
-    return lines
+def pairs(read: Model) -> list[Pair]:
+    """Of each place the strategies of the pair of runs that speaks there."""
+    return [pair for points in measured(read) for pair in max(matched(read, points), key=_rank, default=[])]
+
+
+def _rank(some: Sequence[Pair]) -> tuple:
+    processes = min(min(p.narrow.time.processes, p.wide.time.processes) for p in some)
+    return selection.rank((p.wide.strategy for p in some), processes), some[0].wide.run.began, some[0].narrow.run.began
+
+
+def groups(read: Model) -> dict[tuple[str, str], list[Pair]]:
+    """Of each element and product the pairs of the largest box."""
+    places: dict[tuple, list[Pair]] = {}
+    for pair in pairs(read):
+        if pair.wide.mesh.words == "box":
+            places.setdefault(rows.anywhere(pair.wide.row, ("variant",)), []).append(pair)
+    found: dict[tuple[str, str], list[Pair]] = {}
+    for some in sorted(places.values(), key=lambda some: (some[0].wide.mesh.cube, some[0].wide.n_dof)):
+        found[some[0].wide.element, some[0].wide.operation] = some
+    return {key: found[key] for key in sorted(found, key=lambda key: (key[0], PRODUCTS.index(key[1])))}
+
+
+# --- what they say ----------------------------------------------------------------------------------------------------
+
+def ends(p: Point) -> tuple[float, float]:
+    """Between which a time counts, of few processes and on other cards of its kind, too."""
+    t = p.time
+    return model.widened(t.value, t.low, t.high, t.processes, calibration.largest().times)
+
+
+def flop_of(p: Point, beside: Iterable[Point]) -> float:
+    """At least. With a matrix 2 for each number, which assembled_bsr beside it tells; 0 where that is not there."""
+    if p.flop:
+        return float(p.flop)
+    full = next((q for q in beside if q.strategy == "assembled_bsr" and q.bytes_moved), None)
+    return 2 * NUMBERS * float(full.bytes_moved) / 8 if full else 0.0
+
+
+def operation(p: Point, cases: Iterable[Split], card: Chip, beside: Iterable[Point],
+              hidden: Split = Split(0.0, 0.0)) -> Operation:
+    """modelled: no more than a copy moves in the time that was measured."""
+    bytes_moved = min(float(p.bytes_moved or 0), ends(p)[0] * card.bandwidth)
+    flop = min(flop_of(p, beside), ends(p)[0] * card.rate)
+    most = APART * flop / NUMBERS if p.strategy in MATRIX and flop else math.inf
+    return Operation(p.strategy, p.element, p.operation, p.n_dof, tuple(cases), flop, bytes_moved, card.rate, most,
+                     hidden)
+
+
+def either_way(p: Point, card: Chip) -> list[Split]:
+    """What one card alone leaves open: all of its time waits for memory, or nothing."""
+    return [case for seconds in ends(p) for case in (Split(seconds * card.bandwidth, 0.0), Split(0.0, seconds))]
+
+
+def alone(p: Point, card: Chip, beside: Iterable[Point] = ()) -> Operation:
+    """By one card."""
+    return operation(p, either_way(p, card), card, beside)
+
+
+def split(pair: Pair, beside: Iterable[Point] = ()) -> Operation:
+    """By both cards. Where no times within the intervals are such a sum, more differs than the bandwidth. Then what
+    either card alone leaves open stays open."""
+    narrow, wide = pair.cards
+    slows, fasts = ends(pair.narrow), ends(pair.wide)
+    if slows[1] < fasts[0] or slows[0] / fasts[1] > wide.bandwidth / narrow.bandwidth:
+        return operation(pair.wide, either_way(pair.narrow, narrow) + either_way(pair.wide, wide), wide, beside)
+    cases = []
+    for slow, fast in itertools.product(slows, fasts):
+        moved = max((slow - fast) / (1 / narrow.bandwidth - 1 / wide.bandwidth), 0.0)
+        moved = min(moved, slow * narrow.bandwidth)
+        cases.append(Split(moved, max(fast - moved / wide.bandwidth, 0.0)))
+    hidden = Split(min(slows[1] * narrow.bandwidth, fasts[1] * wide.bandwidth), min(slows[1], fasts[1]))
+    return operation(pair.wide, cases, wide, beside, hidden)
+
+
+def split_all(some: Sequence[Pair]) -> list[Operation]:
+    """Of one place."""
+    beside = [pair.wide for pair in some]
+    return [split(pair, beside) for pair in some]
+
+
+def operations(read: Model) -> list[Operation]:
+    return [o for some in groups(read).values() for o in split_all(some)]
+
+
+# --- who is the fastest -----------------------------------------------------------------------------------------------
+
+FREE, WITH_MATRIX, OPEN = "free", "matrix", ""
+RATES, BANDWIDTHS = (0.5, 60.0), (1.0, 10.0)  # of a map: FP64 TF/s and TB/s of chips for computing or for games
+CELLS = 60  # of it along an axis
+
+
+def who_must_win(there: Iterable[Operation], chip: Chip) -> str:
+    """The fastest product without a matrix, the fastest with one, or OPEN where intervals of times meet, or where one
+    kind has no rows."""
+    best, worst = {True: math.inf, False: math.inf}, {True: math.inf, False: math.inf}
+    for o in there:
+        kind = o.variant in MATRIX
+        low, high = o.seconds(chip)
+        best[kind], worst[kind] = min(best[kind], low), min(worst[kind], high)
+    if math.inf in best.values():
+        return OPEN
+    return FREE if worst[False] < best[True] else WITH_MATRIX if worst[True] < best[False] else OPEN
+
+
+def at(between: tuple[float, float], share: float) -> float:
+    """By logarithms: the first at 0, the second at 1."""
+    return between[0] * (between[1] / between[0]) ** share
+
+
+@functools.cache
+def on_map(there: tuple[Operation, ...]) -> list[list[str]]:
+    """Who must win in each cell: columns by rate, of cells by bandwidth."""
+    middles = [(i + 0.5) / CELLS for i in range(CELLS)]
+    return [[who_must_win(there, Chip("", 1e12 * at(RATES, x), 1e12 * at(BANDWIDTHS, y))) for y in middles]
+            for x in middles]
+
+
+def balances(there: tuple[Operation, ...]) -> tuple[float | None, float | None]:
+    """FP64 flop per byte of bandwidth below which the matrix must win in all cells of the map, and above which a
+    product without one must. None where no cell has such a balance."""
+    lowest: dict[str, list[float]] = {FREE: [], WITH_MATRIX: [], OPEN: []}  # of cells
+    for i, column in enumerate(on_map(there)):
+        for j, who in enumerate(column):
+            lowest[who].append(at(RATES, i / CELLS) / at(BANDWIDTHS, (j + 1) / CELLS))
+    wide = at(RATES, 1 / CELLS) / RATES[0] * at(BANDWIDTHS, 1 / CELLS) / BANDWIDTHS[0]  # a cell's highest over lowest
+    below = min(lowest[FREE] + lowest[OPEN], default=math.inf)
+    above = wide * max(lowest[WITH_MATRIX] + lowest[OPEN], default=0.0)
+    return (below if any(wide * b <= below for b in lowest[WITH_MATRIX]) else None,
+            above if any(b >= above for b in lowest[FREE]) else None)

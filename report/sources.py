@@ -36,13 +36,14 @@ ORDERS = tuple(f"common/mesh/{name}.c" for name in ("arrange", "bisect", "cuthil
 SOLVER = ("common/ranks/", "common/krylov/", "common/multigrid/", "common/solver/")
 FURTHER = {"scaling.csv": SOLVER[:2], "solves.csv": SOLVER, "anderson.csv": SOLVER}
 
+COMMIT = re.compile(r"[0-9a-f]{7,40}")  # with "-dirty" behind it nobody knows what was changed
 Tree = dict[str, str]  # hash of each file by its path
 
 
 @functools.cache
 def tree_of(commit: str) -> Tree | None:
     """None where there is no such commit here."""
-    if not re.fullmatch(r"[0-9a-f]{7,40}", commit):  # with "-dirty" behind it: nobody knows what was changed
+    if not COMMIT.fullmatch(commit):
         return None
     try:
         done = subprocess.run(["git", "ls-tree", "-r", commit, "--", *FOLDERS], cwd=ROOT, capture_output=True,
@@ -117,6 +118,15 @@ def changed(commit: str, kind: str, variant: str, backend: str, contact: bool = 
     if tree is None:
         return None
     return any(tree.get(path) != tree_now().get(path) for path in files_of(kind, variant, backend, contact))
+
+
+def alike(one: str, other: str, kind: str, variant: str, backend: str, contact: bool = False) -> bool:
+    """Whether the sources of such rows are the same at two commits; without their trees only those of one commit."""
+    trees = tree_of(one), tree_of(other)
+    if None in trees:
+        return one == other and COMMIT.fullmatch(one) is not None
+    return all(trees[0].get(path) == trees[1].get(path)  # type: ignore[union-attr]
+               for path in files_of(kind, variant, backend, contact))
 
 
 def has_contact(operation: object) -> bool:

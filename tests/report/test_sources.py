@@ -117,6 +117,22 @@ class Repository(unittest.TestCase):
         self.assertEqual([sources.changed(c, "kernels.csv", "a", "cuda") for c in (self.commit, later, last)],
                          [True, True, False])
 
+    def test_commits_are_alike_by_what_a_row_depends_on(self):
+        (self.root / "README.md").write_text("later\n")
+        words = self.committed()
+        (self.root / "variants/c/variant.c").write_text('int changed; .name = "c"\n')
+        last = self.committed()
+        self.forget()
+        for variant, wanted in (("a", [True, True]), ("c", [True, False])):
+            told = [sources.alike(self.commit, c, "kernels.csv", variant, "cuda") for c in (words, last)]
+            self.assertEqual(told, wanted)
+
+    def test_without_trees_only_one_commit_is_alike(self):
+        for one, other, wanted in (("1234567", "1234567", True), ("1234567", "89abcde", False),
+                                   ("unknown", "unknown", False), ("1234567-dirty", "1234567-dirty", False),
+                                   (self.commit, "1234567", False)):
+            self.assertEqual(sources.alike(one, other, "kernels.csv", "a", "cuda"), wanted)
+
     def test_what_nobody_knows(self):
         for commit in (self.commit + "-dirty", "0123456789ab", "c1", ""):
             self.assertIsNone(sources.changed(commit, "kernels.csv", "a", "cuda"))
