@@ -6,7 +6,6 @@ import csv
 import dataclasses
 import json
 import pathlib
-import re
 import shutil
 from typing import ClassVar
 
