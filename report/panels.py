@@ -16,6 +16,7 @@ from report.model import Run, Time
 from report.words import STRATEGY
 
 FORMATS = ("pdf", "svg", "png")
+BODY, APPENDIX, FILE = "body", "appendix", "file"  # where a figure or a table of the report stands
 NARROW, WIDE = 8.5, 17.5  # cm: a column and a page
 COLOURS = 6               # series of a panel with a colour
 JOINED = 7.0              # neighbours of a line differ by at most this factor
@@ -109,6 +110,7 @@ class Figure:
     width: float
     height: float
     runs: list[Run]
+    place: str = BODY
 
     @property
     def files(self) -> list[str]:

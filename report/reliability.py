@@ -9,6 +9,7 @@ import numpy
 
 from report import calibration, statistics, words
 from report.model import Model
+from report.panels import APPENDIX
 from report.render.tables import Cell, Table
 from report.rows import LEAST_PROCESSES, disturbed
 
@@ -102,4 +103,4 @@ def calibration_table() -> Table | None:
                  "independent comparisons, and pairs of five runs no ten independent pairs.",
                  ["machine", "commits", "processes a side", "points", "comparisons", "with a false alarm", "points with one",
                   "intervals hold", "seen: 1 %", "2 %", "5 %", "apart", "others", "ratios apart", "others", "ratios hold"],
-                 rows, words=2)
+                 rows, words=2, wanted=APPENDIX)

@@ -295,6 +295,13 @@ class Committed(unittest.TestCase):
         self.assertTrue(recorded)
         self.assertFalse(plain & recorded)
 
+    def test_the_body_shows_gpus_and_hosts_what_those_lack(self):
+        at = {f.name: f.place for f in figures.placed(self.model, self.figures)}
+        names = ("throughput-h200", "time-h200", "breakdown-h200", "breakdown-h200-meshes",
+                 "throughput-host-amd-epyc-2-threads", "plastic-host-amd-epyc-2-threads")
+        self.assertEqual([at[name] for name in names], [panels.BODY, panels.APPENDIX, panels.BODY, panels.APPENDIX,
+                                                        panels.APPENDIX, panels.BODY])
+
     def test_one_caption_says_one_process(self):
         self.assertTrue(any("within one process" in f.caption for f in self.figures))
 
