@@ -266,8 +266,8 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
             "holds, fails, cannot tell or not measured; [docs/artifact.md](../../docs/artifact.md#checking-a-claim) "
             "lists for each claim what must hold, what it needs, and the minutes.",
             "`results/report/figures/` holds each figure as PDF, SVG and PNG at the width of a page (17.5 cm) or of a "
-            "column (8.5 cm): include the former at `\\linewidth` of a `figure*`; what gnuplot draws is in `data/`, "
-            "and `plots/report.gp` draws it.",
+            "column (8.5 cm): include the former at `\\linewidth` of a `figure*`. `NAME-narrow` has the main panels of "
+            "a wide one for a column. What gnuplot draws is in `data/`, and `plots/report.gp` draws it.",
             "`results/report/tables/` holds each table as CSV, and those that a page holds as LaTeX (`tabular` with a "
             "caption), `numbers.tex` the numbers of the tables of strategies as macros, with keys that its head lists; "
             "[results/README.md](../README.md#a-paper) has an article that uses them.",
