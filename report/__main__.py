@@ -20,18 +20,20 @@ from report.render.tables import Table
 from report.rows import Fault
 
 
-def claims_of(results: pathlib.Path) -> list[dict[str, str]]:
-    """Verdicts of claims/ (report/claims.py), which are about the results of this repository."""
+def claims_of(results: pathlib.Path, read: model.Model) -> tuple[list[dict[str, str]], Table | None]:
+    """Verdicts of claims/ (report/claims.py), which are about the results of this repository, and what they say of
+    which strategy to take."""
     if results.resolve() != model.ROOT / "results":
-        return []
+        return [], None
     try:
-        from report import claims
+        from report import choice, claims
         from report.claim import read_claims
         from report.verdicts import MISSING, decide_all
     except ImportError:  # no NumPy or SciPy, which the model says
-        return []
+        return [], None
     told = []
-    for claim, verdicts in decide_all(read_claims()):
+    decided = decide_all(read_claims())
+    for claim, verdicts in decided:
         told_as = list(dict.fromkeys(v.verdict for v in verdicts if v.points)) or [MISSING]
         commits = sorted({commit for v in verdicts if v.points for commit in v.commits.split(", ")})
         where = "; ".join(f"{words.machine(v.machine)} {claims.dated(claims.counts(v), v)}" for v in verdicts)
@@ -41,7 +43,7 @@ def claims_of(results: pathlib.Path) -> list[dict[str, str]]:
         told.append({"name": claim.name, "expected": claim.expected, "headline": claim.headline,
                      "asks": f"{claim.asks} (`{claim.name}`)", "sentence": claims.sentence(claim, verdicts),
                      "verdict": ", ".join(told_as), "where": where, "decided_by": ", ".join(commits)})
-    return told
+    return told, choice.table_of_report({claim.name: (claim, verdicts) for claim, verdicts in decided}, read)
 
 
 def reliability_tables(read: model.Model) -> list[Table]:
@@ -62,7 +64,8 @@ def write(results: pathlib.Path, folder: pathlib.Path) -> list[str]:
     wanted = every_figure(read)
     drawn, notes = gnuplot.draw(wanted, folder / "figures", folder / "data")
     notes = read.notes + notes
-    told = document(read, drawn, claims_of(results), notes, reliability_tables(read))
+    claims, take = claims_of(results, read)
+    told = document(read, drawn, claims, notes, reliability_tables(read), take)
     missing = render.render(told, folder)
     return notes + (missing or render.typeset(folder))
 

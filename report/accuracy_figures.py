@@ -11,6 +11,9 @@ from report.panels import INK, PALETTE, SHAPES, Axis, Figure, Panel, decades, fi
 from report.words import ELEMENT, STRATEGY
 
 
+MAIN = (("tube", "steps"), ("bracket", "linear"))  # problems of the form for one column: a plastic one, and a part
+
+
 def panel_of(study: accuracy.Study) -> Panel:
     """A line for each element with the fastest strategy on each mesh, a dashed one with the matrix."""
     def told(element: str, some: Sequence[accuracy.Solved]) -> list[accuracy.Solved]:
@@ -22,7 +25,8 @@ def panel_of(study: accuracy.Study) -> Panel:
     panel = Panel(accuracy.WORDS[study.problem],
                   decades("seconds, set-ups and all load steps", [s.total for s in shown], grow=1.6) if shown else
                   Axis("", 1, 10, (), True),
-                  decades("error of the loads' work", [*(s.error for s in shown), *accuracy.TARGETS[:1]], grow=1.6))
+                  decades("error of the loads' work", [*(s.error for s in shown), *accuracy.TARGETS[:1]], grow=1.6),
+                  column=study.problem[0] * (study.problem in MAIN))
     for target in accuracy.TARGETS:
         if panel.y.low < target < panel.y.high:
             panel.dashed.append(([(panel.x.low, target), (panel.x.high, target)], INK))

@@ -1,13 +1,15 @@
-"""Which strategy to take: a table of what patch gains over the matrix, per product and per whole solve."""
+"""Which strategy to take: what patch gains over the matrix, per product and per whole solve, as a table of the README
+and as one of the report."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from report import model as model_, parts, statistics, text, words
 from report.cases import kind_of_mesh, mesh_of
 from report.claim import Claim
+from report.render.tables import Cell, Table
 from report.verdicts import Decided, Verdict
 from report.text import count, interval
 from report.wholes import least_in_all, over_in_all, solves_of, wholes
@@ -74,26 +76,63 @@ def take(points: Sequence[Decided], solve: model_.Time | None = None) -> str:
     return "`patch`" if whole else f"`patch`, if `{points[0].lacks[0]}` is not faster"
 
 
-def table(known: Known) -> list[str]:
-    """For each element and machine what patch gains over the matrix, and what a fixed order costs."""
-    lines = []
+HEADS = ["element", "on", "product: box", "without a pause", "irregular mesh", "box, floats", "box, 21 numbers",
+         "irregular, 21 numbers", "plastic solve: box", "with set-ups", "least with set-ups", "`patch_ordered` takes",
+         "take"]
+
+
+def lines(known: Known, named: Callable[[str, str], str]) -> list[list[str]]:
+    """For each element and machine what patch gains over the matrix, and what a fixed order costs. named: a machine by
+    its folder and backend."""
+    found = []
     claims = ("patch_over_matrix", "host_patch_over_matrix", "quadratic_over_matrix")
     for element in ELEMENTS:
         for v in itertools.chain(*(known[name][1] for name in claims if name in known)):
             on_gpu = v.claim.name != "host_patch_over_matrix"
+            backend = "cuda" if on_gpu else "host"
             box, other = (largest(known, v.claim.name, v.machine, element, of) for of in (True, False))
             if box is None and other is None:
                 continue
             sustained, floats, price = (
                 largest(known, name, v.machine, element, True) if on_gpu else None
                 for name in ("sustained_over_matrix", "floats_over_matrix", "price_of_order"))
-            *told_solve, solve = solved(v.machine, "cuda" if on_gpu else "host", element)
+            *told_solve, solve = solved(v.machine, backend, element)
             full = (largest(known, "full_tangents_over_matrix", v.machine, element, of, "jacvec_full") for of in (True, False))
-            lines.append([
-                ELEMENT[element], words.machine(v.machine) + ("" if on_gpu else " host"), cell(box),
+            found.append([
+                ELEMENT[element], named(v.machine, backend), cell(box),
                 cell(sustained), cell(other), cell(floats), *map(cell, full),
                 *told_solve, cell(price),
                 take([p for p in (box, sustained, other) if p], solve)
             ])
-    return text.table(["element", "on", "product: box", "without a pause", "irregular mesh", "box, floats",
-                       "box, 21 numbers", "irregular, 21 numbers", "plastic solve: box", "with set-ups", "least with set-ups", "`patch_ordered` takes", "take"], lines, 2)
+    return found
+
+
+def table(known: Known) -> list[str]:
+    """Of the README."""
+    def named(machine: str, backend: str) -> str:
+        return words.machine(machine) + " host" * (backend == "host")
+
+    return text.table(HEADS, lines(known, named), 2)
+
+
+SHOWN = ("element", "on", "take", "product: box", "irregular mesh", "box, 21 numbers", "plastic solve: box",
+         "with set-ups", "`patch_ordered` takes")
+
+
+def table_of_report(known: Known, model: model_.Model) -> Table | None:
+    """The answer in one table: the columns of the README's that a page holds, with machines as captions have them."""
+    cards = {(card.machine, card.backend): card.name.removeprefix("NVIDIA ") for card in model.cards}
+    found = lines(known, lambda machine, backend: cards.get((machine, backend), words.machine(machine)))
+    if not found:
+        return None
+    columns = [HEADS.index(head) for head in SHOWN]
+    return Table("take", "Which strategy to take",
+                 "How many times as long the faster assembled matrix takes as patch, with the ends between which the "
+                 "ratio counts and the degrees of freedom: tangent products on the largest box and on the largest "
+                 "irregular mesh, products with tangents of 21 numbers, plastic solves without and with set-ups; then "
+                 "the time of patch in a fixed order over that of patch. ≤: only the matrix with 3×3 blocks was "
+                 "measured, so that the gain is an upper end and decides nothing. "
+                 f"{FEW}: fewer than {LEAST_PROCESSES} processes. ~: noisy. "
+                 "[docs/strategies.md](../../docs/strategies.md#the-table-of-the-readme) says how each column comes "
+                 "about.",
+                 [HEADS[i] for i in columns], [[Cell(line[i]) for i in columns] for line in found], words=3)

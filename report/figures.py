@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 from report import accuracy
 from report.accuracy_figures import error_over_time
 from report.comparison_figures import energy, irregular_over_box, over_host, precision, reproducible
 from report.model import Card, Model
-from report.panels import Figure
+from report.panels import APPENDIX, BODY, Figure
 from report.prediction_figures import predictions
 from report.product_figures import break_even, cold, roofline, throughput, time_of_products, winners_map
 from report.scaling_figures import scaling
@@ -25,8 +26,8 @@ def all_figures(model: Model) -> list[Figure]:
         found += [throughput(model, card, quadratic) for card in model.cards]
     for make in (time_of_products, cold, winners_map, irregular_over_box):
         found += [make(model, card) for card in model.cards]
-    for draw, group in itertools.product((whole_solves, breakdown), GROUPS):
-        found += [draw(model, card, group) for card in solve_cards]
+    for draw, card in itertools.product((whole_solves, breakdown), solve_cards):
+        found += [draw(model, card, group) for group in GROUPS]
     for make in (roofline, break_even):
         found += [make(model, card) for card in model.cards]
     for machine in dict.fromkeys((p.run.machine, p.backend) for p in model.of("scaling.csv")):
@@ -40,6 +41,23 @@ def all_figures(model: Model) -> list[Figure]:
     return [f for f in found if f]
 
 
+ASIDE = re.compile("(time|cold|part|samples)-|breakdown-.*-(meshes|quadratic)$")  # names that only the appendix shows
+
+
+def placed(model: Model, found: list[Figure]) -> list[Figure]:
+    """The body shows GPUs, where there are some, and hosts where they lack a kind of figure."""
+    has_gpu = any(c.backend == "cuda" for c in model.cards)
+
+    def is_main(f: Figure) -> bool:
+        return not (has_gpu and "-host-" in f.name)
+
+    kinds = {f.name.partition("-")[0] for f in found if is_main(f)}
+    for f in found:
+        kind = f.name.partition("-")[0]
+        f.place = APPENDIX if ASIDE.match(f.name) or kind in kinds and not is_main(f) else BODY
+    return found
+
+
 def every_figure(model: Model) -> list[Figure]:
     """In the order of the report."""
-    return all_figures(model) + all_studies(model)
+    return placed(model, all_figures(model) + all_studies(model))

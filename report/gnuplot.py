@@ -76,37 +76,44 @@ def write_data(figure: Figure, folder: pathlib.Path) -> None:
     (folder / f"{figure.name}.gp").write_text(figure_values(figure), encoding="utf-8")
 
 
+def draw_one(program: str, figure: Figure, formats: Sequence[str], folder: pathlib.Path,
+             data: pathlib.Path) -> list[str]:
+    """A line for what could not be drawn, or slimmed."""
+    for format in (format for format in formats if format in figure.formats):
+        output = folder / f"{figure.name}.{format}"
+        command = f"scripts='{SCRIPTS}'; values='{figure.name}.gp'; format='{format}'; output='{output.resolve()}'"
+        done = subprocess.run([program, "-e", command, str(SCRIPTS / "report.gp")], cwd=data, capture_output=True,
+                              text=True)
+        said = [line for line in done.stderr.splitlines() if line.strip()]
+        if done.returncode or not output.is_file() or output.stat().st_size == 0:
+            return [f"gnuplot: {output.name}: {said[-1].strip() if said else 'nothing was drawn'}"]
+        if format == "pdf":  # the same rows make the same file
+            output.write_bytes(re.sub(rb"(/CreationDate \(D:)\d{14}", rb"\g<1>20000101000000", output.read_bytes()))
+        if format == "svg":
+            try:
+                output.write_text(svg.slim(output.read_text(encoding="utf-8")), encoding="utf-8")
+            except (ValueError, KeyError, SyntaxError) as error:  # another gnuplot may write what is not known here
+                return [f"{output.name} stays as gnuplot wrote it: {error}"]
+    return []
+
+
 def draw(figures: Sequence[Figure], folder: pathlib.Path, data: pathlib.Path, formats: Sequence[str] = FORMATS,
          gnuplot: str = "gnuplot") -> tuple[list[Figure], list[str]]:
-    """Draws into folder, data into another; returns the figures that are there, and one line for what is not."""
+    """Draws into folder, data into another; returns the figures that are there, and one line for what is not. Forms for
+    one column are for papers, and drawn where PDFs are."""
     folder.mkdir(parents=True, exist_ok=True)
     data.mkdir(parents=True, exist_ok=True)
     program = shutil.which(gnuplot)
     drawn, notes = [], []
     for f in figures:
-        write_data(f, data)
-        if not program:
-            continue
-        for format in formats:
-            output = folder / f"{f.name}.{format}"
-            command = f"scripts='{SCRIPTS}'; values='{f.name}.gp'; format='{format}'; output='{output.resolve()}'"
-            done = subprocess.run([program, "-e", command, str(SCRIPTS / "report.gp")], cwd=data, capture_output=True,
-                                  text=True)
-            said = [line for line in done.stderr.splitlines() if line.strip()]
-            if done.returncode or not output.is_file() or output.stat().st_size == 0:
-                notes.append(f"gnuplot: {output.name}: {said[-1].strip() if said else 'nothing was drawn'}")
-                break
-        else:
-            if "pdf" in formats:
-                pdf = folder / f"{f.name}.pdf"  # the same rows make the same file
-                pdf.write_bytes(re.sub(rb"(/CreationDate \(D:)\d{14}", rb"\g<1>20000101000000", pdf.read_bytes()))
-            if "svg" in formats:
-                path = folder / f"{f.name}.svg"
-                try:
-                    path.write_text(svg.slim(path.read_text(encoding="utf-8")), encoding="utf-8")
-                except (ValueError, KeyError, SyntaxError) as error:  # another gnuplot may write what is not known here
-                    notes.append(f"{path.name} stays as gnuplot wrote it: {error}")
-            drawn.append(f)
+        forms = f.forms if "pdf" in formats else [f]
+        for form in forms:
+            write_data(form, data)
+        if program:
+            said = [note for form in forms for note in draw_one(program, form, formats, folder, data)]
+            notes += said
+            if not any(note.startswith("gnuplot: ") for note in said):
+                drawn.append(f)
     if not program:
         notes.append("gnuplot is missing: figures are left out (apt-get install gnuplot-nox)")
     return drawn, notes

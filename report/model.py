@@ -336,6 +336,11 @@ class Model:
             several[1] += 1
         return sorted(seen, key=lambda c: (c.backend != "cuda", [-n for n in seen[c]], c.name))
 
+    @property
+    def main_cards(self) -> list[Card]:
+        """That the body of the report shows: GPUs, where there are some."""
+        return [c for c in self.cards if c.backend == "cuda"] or self.cards
+
 
 def read_record(path: pathlib.Path) -> tuple[tuple[str, str], ...]:
     if not path.is_file():

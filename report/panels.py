@@ -1,12 +1,13 @@
 """Panels and figures as values, their layout, and gnuplot, which draws them (plots/report.gp).
 
-A figure is 8.5 or 17.5 cm wide, its text 7 pt. At most six series of a panel have a colour (Okabe and Ito's, which
-differ for all common kinds of colour blindness) and a shape of their own; the others are grey. Lines join neighbours
-only.
+A figure is 17.5 cm wide, its text 7 pt; main ones have a form of 8.5 cm with their main panels above each other, and
+those of a few panels have that width alone. At most six series of a panel have a colour (Okabe and Ito's, which differ
+for all common kinds of colour blindness) and a shape of their own; the others are grey. Lines join neighbours only.
 """
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 import math
@@ -16,6 +17,7 @@ from report.model import Run, Time
 from report.words import STRATEGY
 
 FORMATS = ("pdf", "svg", "png")
+BODY, APPENDIX, FILE = "body", "appendix", "file"  # where a figure or a table of the report stands
 NARROW, WIDE = 8.5, 17.5  # cm: a column and a page
 COLOURS = 6               # series of a panel with a colour
 JOINED = 7.0              # neighbours of a line differ by at most this factor
@@ -74,6 +76,7 @@ class Panel:
     x: Axis
     y: Axis
     frame: int = 1  # 1: axes and grid, 2: names at the left and a grid of x alone, 0: neither
+    column: str = ""  # the form of a figure for one column has the first panel of each such word
     rectangles: list[tuple[float, float, float, float, int]] = dataclasses.field(default_factory=list)
     dashed: list[tuple[list[tuple[float, float]], int]] = dataclasses.field(default_factory=list)
     thin: list[tuple[list[tuple[float, float]], int]] = dataclasses.field(default_factory=list)
@@ -109,10 +112,17 @@ class Figure:
     width: float
     height: float
     runs: list[Run]
+    place: str = BODY
+    formats: Sequence[str] = FORMATS
+    narrow: Figure | None = None  # the form for one column
 
     @property
     def files(self) -> list[str]:
-        return [f"{self.name}.{format}" for format in FORMATS]
+        return [f"{self.name}.{format}" for format in self.formats]
+
+    @property
+    def forms(self) -> list[Figure]:
+        return [self, self.narrow] if self.narrow else [self]
 
 
 def luminance(colour: int) -> float:
@@ -312,13 +322,26 @@ def figure(name: str, title: str, caption: str, panels: Sequence[Panel], runs: I
     panels = [p for p in panels if not p.empty]
     if not panels:
         return None
-    if not height:  # rows of panels of like heights
-        panels.sort(key=lambda p: -len(p.y.ticks))
-    head = legend_height(legend, width) if legend else 0.0
-    columns = min(columns, len(panels))
-    heights = [height or 0.2 + CATEGORY * len(p.y.ticks) for p in panels]
-    places, whole = grid(heights, columns, width, left, right, bottom, head=head)
-    return finished(name, title, caption, panels, places, width, whole, runs, legend)
+    runs = list(runs)
+
+    def laid(name: str, some: list[Panel], width: float, columns: int) -> Figure:
+        if not height:  # rows of panels of like heights
+            some.sort(key=lambda p: -len(p.y.ticks))
+        head = legend_height(legend, width) if legend else 0.0
+        heights = [height or 0.2 + CATEGORY * len(p.y.ticks) for p in some]
+        places, whole = grid(heights, min(columns, len(some)), width, left, right, bottom, head=head)
+        return finished(name, title, caption, some, places, width, whole, runs, legend)
+
+    main: dict[str, Panel] = {}
+    for panel in (p for p in panels if p.column):
+        main.setdefault(panel.column, copy.deepcopy(panel))
+    wide = laid(name, panels, width, columns)
+    return with_narrow(wide, laid(f"{name}-narrow", list(main.values()), NARROW, 1)) if main else wide
+
+
+def with_narrow(wide: Figure, narrow: Figure) -> Figure:
+    """A figure and its form for one column."""
+    return dataclasses.replace(wide, narrow=dataclasses.replace(narrow, formats=("pdf", "svg")))
 
 
 def finished(name: str, title: str, caption: str, panels: Sequence[Panel], places: Sequence[Place], width: float,

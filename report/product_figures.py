@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from report.captions import FASTER, IN_TURNS, kind_of, where
 from report.model import Card, Model, Point, Time
 from report.panels import (COLOURED, COLOURS, GREY, INK, NARROW, PALE, SHORT, WIDE, Axis, Figure, Panel, add_names,
-                           add_series, beside, coloured_in, decades, figure, finished, luminance, size, style_of)
-from report.places import LEAST_DOF, Winner, find, one, ranked, winners
+                           add_series, beside, coloured_in, decades, figure, finished, luminance, size, style_of,
+                           with_narrow)
+from report.places import LEAST_DOF, Place, Winner, find, one, ranked, winners
 from report.rows import LEAST_PROCESSES
 from report.selection import by_run, by_strategy
 from report.text import count, digits
@@ -64,7 +65,8 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
             rates = [of(p) for p in some]
             panel = Panel(f"{ELEMENT[element]}, {OPERATION[operation]}",
                           decades("degrees of freedom", [p.n_dof for p in some], size, 1.4),
-                          decades(label, [t.low for t in rates] + [t.high for t in rates]))
+                          decades(label, [t.low for t in rates] + [t.high for t in rates]),
+                          column=element * (name == "throughput" and operation == "jacvec"))
             for strategy in sorted(ranked(some), key=lambda s: s in COLOURED):
                 own = sorted(((float(p.n_dof), t, p.run) for p, t in zip(some, rates) if p.strategy == strategy),
                              key=lambda v: v[0])
@@ -109,9 +111,69 @@ def clusters(sizes: Iterable[int]) -> dict[int, int]:
     return found
 
 
+Won = dict[tuple, tuple[Place, Winner]]  # by element, operation, kind of mesh, size of the column
+Columns = Sequence[tuple[str, int]]
+MAP_LEFT, MAP_ROW = 2.25, 0.78  # cm: names of lines, and height of one
+CELL, LEAST_CELL = 1.25, 1.0    # cm: width of a cell, at most and at least
+
+
+def is_level(best: Winner) -> bool:
+    """Of patch and its reproducible form."""
+    return {p.strategy for p in best.fastest} == FORMS and not best.missed
+
+
+def named_in(best: Winner) -> list[str]:
+    """Strategies that a cell names."""
+    if best.decided or is_level(best):
+        return [p.strategy for p in best.fastest]
+    return ([p.strategy for p in best.fastest] + list(best.missed))[:2]
+
+
+def map_of(won: Won, columns: Columns, lines: Sequence[tuple[str, str]], width: float) -> tuple[Panel, tuple]:
+    """The cells of these columns and lines on so many cm, and where they are."""
+    cell = min(CELL, (width - MAP_LEFT - 0.1) / len(columns))
+    x = Axis("", -0.5, len(columns) - 0.5, ())
+    y = Axis("", len(lines) - 0.5, -0.5, ())
+    panel = Panel("", x, y, frame=0)
+    for i, (e, o) in enumerate(lines):
+        panel.words.append((-0.5 - 0.12 / cell, i - 0.18, ELEMENT[e], INK, "right"))
+        panel.words.append((-0.5 - 0.12 / cell, i + 0.2, OPERATION[o], INK, "right"))
+    for j, c in enumerate(columns):
+        sizes = [place[4] for key, (place, _) in won.items() if key[2:] == c]
+        ends = list(dict.fromkeys(count(n).replace(" ", chr(160)) for n in (min(sizes), max(sizes))))
+        for k, words in enumerate(reversed(ends)):  # two elements on one kind of mesh: a range, in two lines
+            panel.words.append((j, -0.68 - 0.36 * k, words + "–" * (k > 0), INK, "center"))
+        if j == 0 or columns[j - 1][0] != c[0]:
+            panel.words.append((j - 0.45, -1.45, re.sub(r" box( |$).*", "", c[0]), INK, "left"))
+            if j:
+                panel.thin.append(([(j - 0.5, -1.65), (j - 0.5, len(lines) - 0.5)], INK))
+    for (e, o, mesh, n), (_, best) in won.items():
+        if (mesh, n) not in columns:
+            continue
+        i, j = lines.index((e, o)), columns.index((mesh, n))
+        box = (j - 0.47, j + 0.47, i - 0.45, i + 0.45)
+        first = best.fastest[0].strategy
+        if best.decided or is_level(best):
+            first = first if best.decided else "patch"
+            colour = style_of(first)[0]
+            panel.rectangles.append((*box, colour))
+            ink = 0xFFFFFF if luminance(colour) < 0.42 else 0x000000
+            panel.words.append((j, i - 0.18, SHORT.get(first, first), ink, "center"))
+            partly = best.lacks or best.of < COLOURS
+            below = digits(best.gain.value) if best.decided else "ord." if partly else "ordered"
+            panel.words.append((j, i + 0.2, f"({below})" if partly else below, ink, "center"))
+        else:
+            panel.rectangles.append((*box, PALE))
+            panel.words.append((j, i - 0.18, SHORT.get(first, first), INK, "center"))
+            others = [p.strategy for p in best.fastest[1:]] + list(best.missed)
+            second = SHORT.get(others[0], others[0])
+            panel.words.append((j, i + 0.2, second if len(others) == 1 else f"+ {len(others)}", INK, "center"))
+    return panel, (MAP_LEFT, MAP_LEFT + cell * len(columns), 1.3, 1.3 + MAP_ROW * len(lines))
+
+
 def winners_map(model: Model, card: Card) -> Figure | None:
     """Who is the fastest at each place; pale: several are not told apart."""
-    won = {}
+    won: Won = {}
     there = {place: best for place, best in winners(model).items()
              if place[0] == card and best.of > 2 and (best.fastest[0].mesh.cube or best.fastest[0].mesh.words != "box")}
     alike = {mesh: clusters(p[4] for p in there if p[3] == mesh) for mesh in {p[3] for p in there}}
@@ -124,66 +186,37 @@ def winners_map(model: Model, card: Card) -> Figure | None:
     columns = sorted({key[2:] for key in won}, key=lambda c: (c[0] != "box", c[0], c[1]))
     lines = [(e, o) for e in ELEMENTS for o in ("jacvec", "jacvec_elastic", "jacvec_full", "residual", "diagonal")
              if any(key[:2] == (e, o) for key in won)]
-    cell, row, left = 1.13, 0.78, 2.25
-    width = NARROW if left + cell * len(columns) <= NARROW else WIDE
-    cell = min(1.25, (width - left - 0.1) / len(columns))
-    sizes = {c: [place[4] for key, (place, _) in won.items() if key[2:] == c] for c in columns}
-    x = Axis("", -0.5, len(columns) - 0.5, ())
-    y = Axis("", len(lines) - 0.5, -0.5, ())
-    panel = Panel("", x, y, frame=0)
-    for i, (e, o) in enumerate(lines):
-        panel.words.append((-0.5 - 0.12 / cell, i - 0.18, ELEMENT[e], INK, "right"))
-        panel.words.append((-0.5 - 0.12 / cell, i + 0.2, OPERATION[o], INK, "right"))
-    for j, c in enumerate(columns):
-        ends = list(dict.fromkeys(count(n).replace(" ", chr(160)) for n in (min(sizes[c]), max(sizes[c]))))
-        for k, words in enumerate(reversed(ends)):  # two elements on one kind of mesh: a range, in two lines
-            panel.words.append((j, -0.68 - 0.36 * k, words + "–" * (k > 0), INK, "center"))
-        if j == 0 or columns[j - 1][0] != c[0]:
-            panel.words.append((j - 0.45, -1.45, re.sub(r" box( |$).*", "", c[0]), INK, "left"))
-            if j:
-                panel.thin.append(([(j - 0.5, -1.65), (j - 0.5, len(lines) - 0.5)], INK))
-    shown = set()
-    for (e, o, mesh, n), (_, best) in won.items():
-        i, j = lines.index((e, o)), columns.index((mesh, n))
-        box = (j - 0.47, j + 0.47, i - 0.45, i + 0.45)
-        first = best.fastest[0].strategy
-        told = {p.strategy for p in best.fastest}
-        if best.decided or told == FORMS and not best.missed:
-            first = first if best.decided else "patch"
-            colour = style_of(first)[0]
-            shown |= told
-            panel.rectangles.append((*box, colour))
-            ink = 0xFFFFFF if luminance(colour) < 0.42 else 0x000000
-            panel.words.append((j, i - 0.18, SHORT.get(first, first), ink, "center"))
-            partly = best.lacks or best.of < COLOURS
-            below = digits(best.gain.value) if best.decided else "ord." if partly else "ordered"
-            panel.words.append((j, i + 0.2, f"({below})" if partly else below, ink, "center"))
-        else:
-            panel.rectangles.append((*box, PALE))
-            panel.words.append((j, i - 0.18, SHORT.get(first, first), INK, "center"))
-            others = [p.strategy for p in best.fastest[1:]] + list(best.missed)
-            shown |= {first, *others[:1]}
-            second = SHORT.get(others[0], others[0])
-            panel.words.append((j, i + 0.2, second if len(others) == 1 else f"+ {len(others)}", INK, "center"))
     best_of = [b for _, b in won.values()]
     decided = sum(b.decided for b in best_of)
     whole = sum(b.decided and not b.lacks for b in best_of)
     fewest, most = min(b.of for b in best_of), max(b.of for b in best_of)
     runs = [b.run for b in best_of]
-    height = row * len(lines)
+    shown = {s for best in best_of for s in named_in(best)}
     meanings = "; ".join(f"“{SHORT[s]}”: {STRATEGY[s]}" for s in in_order(
         {*shown, *MAIN}) if s in SHORT and SHORT[s] != STRATEGY[s])
-    return finished(f"winners-{card.key}", f"The fastest strategy, {card.words}",
-                  f"The fastest strategy at each mesh, size and operation, {card.words}, in {IN_TURNS}. In a "
-                  f"cell with a number one strategy is faster than all others: {FASTER}; the number is the factor by which "
-                  "the next one is slower, and dark grey is a strategy without a colour of its own. With “ordered” or “(ord.)” instead, patch and its reproducible form are not told apart, "
-                  "and are faster than all others. Brackets: fewer than "
-                  f"{COLOURS} strategies were compared, or not all main ones ({', '.join(f'“{SHORT[s]}”' for s in MAIN)}, the "
-                  "last one of products alone): one that is missing may be faster. In a pale cell those named, with as "
-                  f"many others as stand behind +, are not told apart. {processes_of(best_of)}; {where(runs)}. "
-                  f"{f'{fewest} to {most}' if fewest < most else most} strategies were compared. Decided are {decided} of {len(best_of)} cells, {whole} of them among all main "
-                  f"strategies. {meanings}. “{STRATEGY['hybrid']}” is left out, because it is one of four others.",
-                  [panel], [(left, left + cell * len(columns), 1.3, 1.3 + height)], width, 1.3 + height + 0.1, runs)
+    title = f"The fastest strategy, {card.words}"
+    several = f"{fewest} to {most}" if fewest < most else most
+    main = ", ".join(f"“{SHORT[s]}”" for s in MAIN)
+    caption = (f"The fastest strategy at each mesh, size and operation, {card.words}, in {IN_TURNS}. In a cell with a "
+               f"number one strategy is faster than all others: {FASTER}; the number is the factor by which the next "
+               "one is slower, and dark grey is a strategy without a colour of its own. With “ordered” or “(ord.)” "
+               "instead, patch and its reproducible form are not told apart, and are faster than all others. Brackets: "
+               f"fewer than {COLOURS} strategies were compared, or not all main ones ({main}, the last one of products "
+               "alone): one that is missing may be faster. In a pale cell those named, with as many others as stand "
+               f"behind +, are not told apart. {processes_of(best_of)}; {where(runs)}. {several} strategies were "
+               f"compared. Decided are {decided} of {len(best_of)} cells, {whole} of them among all main strategies. "
+               f"{meanings}. “{STRATEGY['hybrid']}” is left out, because it is one of four others.")
+
+    def of_width(name: str, some: Columns, width: float) -> Figure:
+        panel, place = map_of(won, some, lines, width)
+        return finished(name, title, caption, [panel], [place], width, place[3] + 0.1, runs)
+
+    fit = int((NARROW - MAP_LEFT - 0.1) / LEAST_CELL)
+    if len(columns) <= fit:
+        return of_width(f"winners-{card.key}", columns, NARROW)
+    fullest = sorted(columns, key=lambda c: (-sum(key[2:] == c for key in won), -c[1]))[:fit]
+    return with_narrow(of_width(f"winners-{card.key}", columns, WIDE),
+                       of_width(f"winners-{card.key}-narrow", [c for c in columns if c in fullest], NARROW))
 
 
 def processes_of(best: Sequence[Winner]) -> str:
@@ -230,7 +263,7 @@ def roofline(model: Model, card: Card) -> Figure | None:
         intensity = [p.flop / p.bytes_moved for p in drawn]
         x = decades("counted flop / modelled byte", [min(intensity) / 1.5, max(intensity) * 2.8, peak / memory])
         y = decades("10¹² flop/s", [min(t.low for t in rates) / 3.2, peak * 1.4])
-        panel = Panel(f"{ELEMENT[element]}, {count(drawn[0].n_dof)} degrees of freedom", x, y)
+        panel = Panel(f"{ELEMENT[element]}, {count(drawn[0].n_dof)} degrees of freedom", x, y, column=element)
         knee = peak / memory
         panel.lines.append(([(max(x.low, y.low / memory), max(x.low, y.low / memory) * memory), (knee, peak),
                              (x.high, peak)], INK))
@@ -288,7 +321,8 @@ def break_even(model: Model, card: Card) -> Figure | None:
             values = [v for c in curves.values() for _, v in c]
             panel = Panel(
                 f"{ELEMENT[element]}, {count(some[0].n_dof)}, over {SHORT[matrix]}, {'with set-up' if set_up else 'no set-up'}",
-                decades("tangent products n", ns, size, 1.0), decades("time / time with the matrix", values + [1.0]))
+                decades("tangent products n", ns, size, 1.0), decades("time / time with the matrix", values + [1.0]),
+                column=element * set_up)
             panel.dashed.append(([(ns[0], 1.0), (ns[-1], 1.0)], INK))
             for strategy, curve in sorted(curves.items(), key=lambda c: c[0] in COLOURED):
                 (panel.lines if strategy in COLOURED else panel.thin).append((curve, style_of(strategy)[0]))

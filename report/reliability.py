@@ -9,6 +9,7 @@ import numpy
 
 from report import calibration, statistics, words
 from report.model import Model
+from report.panels import APPENDIX
 from report.render.tables import Cell, Table
 from report.rows import LEAST_PROCESSES, disturbed
 
@@ -105,4 +106,4 @@ def calibration_table() -> Table | None:
                  ["machine", "commits", "processes a side", "points", "comparisons", "with a false alarm", "points with one",
                   "intervals hold", "margin", "the same",
                   "seen: 1 %", "2 %", "5 %", "apart", "others", "ratios apart", "others", "ratios hold"],
-                 rows, words=2)
+                 rows, words=2, wanted=APPENDIX)

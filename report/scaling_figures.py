@@ -72,7 +72,8 @@ def scaling(model: Model, machine: tuple[str, str], card: Card) -> Figure | None
     for s in all_:
         groups.setdefault((s.kind, s.mesh, round(math.log(s.n_dof, NEAR)), s.element), []).append(s)
     in_turn = sorted(groups.items(), key=lambda g: (*g[0][:3], (*ELEMENTS, g[0][3]).index(g[0][3])))
-    for (kind, mesh, _, element), some in in_turn:
+    main = {key[0]: key for key, some in sorted(groups.items(), key=lambda g: (g[0][3] == "hex8", len(g[1])))}
+    for (kind, mesh, n, element), some in in_turn:
         # of each strategy and number of ranks one value: the newest run's, peers if both
         best: dict[tuple[str, int], Speed] = {}
         for s in sorted(some, key=lambda s: (model.runs.index(s.run), s.communication != "peer")):
@@ -89,7 +90,7 @@ def scaling(model: Model, machine: tuple[str, str], card: Card) -> Figure | None
             y = linear("efficiency", 1.05, min(0.8, *(s.gain.low - 0.02 for s in best.values())))
         size = count(some[0].n_dof)
         title = f"{ELEMENT[element]}, {mesh}, {size}" + (" a rank" if kind == "weak" else "")
-        panel = Panel(title, x, y)
+        panel = Panel(title, x, y, column=kind * (main[kind] == (kind, mesh, n, element)))
         for r in ranks:  # level: strategies stand beside each other
             ideal = float(r) if kind == "strong" else 1.0
             panel.dashed.append(([(r / 1.14, ideal), (r * 1.14, ideal)], INK))

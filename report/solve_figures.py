@@ -64,7 +64,8 @@ def whole_solves(model: Model, card: Card, group: str) -> Figure | None:
         panel = Panel(f"{ELEMENT[place[2]]}, {count(place[5])}, {problem_words(place[1])}",
                       linear(f"{unit}, with {PRECONDITION[place[4]]}",
                              1.05 * scale * max(longest, whole)),
-                      names("", marked(categories, {categories[i] for i, _, t, *_ in ends if t.noisy})), frame=2)
+                      names("", marked(categories, {categories[i] for i, _, t, *_ in ends if t.noisy})), frame=2,
+                      column=place[2] * place[1].endswith("-steps"))
         panel.rectangles = [(a * scale, b * scale, c, d, colour) for a, b, c, d, colour in parts_of]
         for i, at, t, before, graph in ends:
             panel.thin.append(([((before + t.low) * scale, float(i)), ((before + t.high) * scale, float(i))], INK))

@@ -12,7 +12,7 @@ import subprocess
 
 from report.panels import Figure
 from report.render import latex
-from report.render.document import Document
+from report.render.blocks import Document
 from report.render.markup import to_html, to_md, to_tex
 from report.render.tables import Cell, Table
 
@@ -94,7 +94,7 @@ def render(document: Document, folder: pathlib.Path) -> list[str]:
             "Jinja2 is missing: no Markdown, HTML and LaTeX; tables are there as CSV (apt-get install python3-jinja2)"
         ]
     tex = env.get_template("table.tex.j2")
-    for table in document.tables:
+    for table in (t for t in document.tables if t.has_tex):
         (folder / "tables" / f"{table.name}.tex").write_text(tex.render(table=latex.for_paper(table)), encoding="utf-8")
     for name in ("report.md", "report.html", "report.tex", "numbers.tex"):
         text = env.get_template(f"{name}.j2").render(document=document)

@@ -1,98 +1,42 @@
-"""The report as values: sections of paragraphs, figures, tables and claims, which templates put into their language.
+"""The report as values, in the order of a paper: the question, the answer, the method, figures and tables, claims,
+limits, and an appendix. Templates put it into their language.
 
 All numbers come from the model. Text has a small markup: `code`, *emphasis*, **strong** and [words](address).
 """
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Sequence
 
 from report import sources
 from report.captions import FASTER
-from report.model import LEAST_PROCESSES, NOISY, Model, Time, counted, interval
+from report.model import LEAST_PROCESSES, NOISY, Card, Model, Time, counted, interval
 from report.panels import Figure
 from report.places import ranked
 from report.render.accuracy import accuracy_table
+from report.render.blocks import CLAIM_KEYS, Claims, Document, Points, Section, Shown, Words, contents, laid_out
 from report.render.jacobians import jacobians_table
 from report.render.tables import (GIGA, Cell, Table, answers, answers_table, break_even_table, choice_table, fastest_matrix,
-                                  fullest, listed,
-                                  machines_table, processes_table, repeated_table, runs_table, scaling_table,
+                                  fullest, listed, machines_table, processes_table, runs_table, scaling_table,
                                   solve_choice_table, solves_table, strategies_table)
 from report.text import count, digits
 from report.wholes import is_usual, solves_of
 from report.words import ELEMENT, ELEMENTS, MAIN, PRODUCTS, STRATEGY
 
-CLAIM_KEYS = ("name", "headline", "expected", "asks", "sentence", "verdict", "where", "decided_by")
-
-
-@dataclasses.dataclass(frozen=True)
-class Words:
-    text: str
-    kind: str = "words"
-
-
-@dataclasses.dataclass(frozen=True)
-class Points:
-    """A list of sentences."""
-
-    items: list[str]
-    kind: str = "points"
-
-
-@dataclasses.dataclass(frozen=True)
-class Shown:
-    """A figure."""
-
-    figure: Figure
-    kind: str = "figure"
-
-
-@dataclasses.dataclass(frozen=True)
-class Claims:
-    claims: list[dict[str, str]]
-    kind: str = "claims"
-
-
-@dataclasses.dataclass(frozen=True)
-class Section:
-    key: str
-    title: str
-    blocks: list[Words | Points | Shown | Table | Claims]
-
-
-@dataclasses.dataclass(frozen=True)
-class Document:
-    title: str
-    about: str
-    sections: list[Section]
-    macros: dict[str, str]  # numbers that an author can take over, by a path of words
-
-    @property
-    def cards(self) -> list[str]:
-        """As keys of numbers begin."""
-        return list(dict.fromkeys(key.partition("/")[0] for key in self.macros if not key.startswith("figure/")))
-
-    @property
-    def tables(self) -> list[Table]:
-        return [b for s in self.sections for b in s.blocks if isinstance(b, Table)]
-
-    @property
-    def figures(self) -> list[Figure]:
-        return [b.figure for s in self.sections for b in s.blocks if isinstance(b, Shown)]
-
-
-def answer_sentences(model: Model) -> list[str]:
-    """What stands behind the answers, and of each card: who is the fastest at how many places."""
-    said = []
+def processes_said(model: Model) -> str:
     several = sum(p.time.processes >= LEAST_PROCESSES for p in model.points)
     alone = ("Where only one process measured, tables and captions say so." if several else
              "All that follows therefore rests on intervals within one process: it says what that process saw, and "
              "is not yet a claim about the card.")
-    said.append(f"Of {len(model.points)} points {several or 'none'} were measured by at least {LEAST_PROCESSES} "
-                f"processes. {alone}")
-    for card in model.cards:
+    return (f"Of {len(model.points)} points {several or 'none'} were measured by at least {LEAST_PROCESSES} "
+            f"processes. {alone} Main strategies are {listed(f'`{s}`' for s in MAIN)}, the last one of products.")
+
+
+def wins_said(model: Model, cards: Sequence[Card]) -> list[str]:
+    """Of each of these cards: who is the fastest at how many places."""
+    said = []
+    for card in cards:
         entries = [a for a in answers(model)
                    if a.place[0] == card and a.place[2] in PRODUCTS and a.won.of > 2]
         if not entries:
@@ -109,8 +53,7 @@ def answer_sentences(model: Model) -> list[str]:
         if open_ := len(entries) - sum(wins.values()):
             text += f"; at {open_} of them several are not told apart"
         whole = sum(entry.won.decided and not entry.won.lacks for entry in entries)
-        said.append(f"{text}. All main strategies ({listed(f'`{s}`' for s in MAIN)}; the last one of products) were compared at "
-                    f"{whole} of those that are decided.")
+        said.append(f"{text}. All main strategies were compared at {whole} of those that are decided.")
     return said
 
 
@@ -248,9 +191,9 @@ def of(*blocks):
 
 
 def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, str]] = (),
-             notes: Sequence[str] = (), reliability: Sequence[Table] = ()) -> Document:
+             notes: Sequence[str] = (), reliability: Sequence[Table] = (), take: Table | None = None) -> Document:
     """Of the figures those that were drawn; without claims, the section is left out. reliability: tables of how far the
-    numbers hold."""
+    numbers hold. take: which strategy to take."""
     for claim in claims:
         if missing := [key for key in CLAIM_KEYS if key not in claim]:
             raise ValueError(f"claim {claim.get('name', '?')}: no {', '.join(missing)}")
@@ -272,6 +215,8 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
     used = [s for s in ranked(model.points) if s != "none"]
     names = Table("names", "Strategies", "Strategies by the words of this report, and their names in code and rows.",
                   ["strategy", "name in code"], [[Cell(STRATEGY[s]), Cell(f"`{s}`")] for s in used], words=2)
+    told, maps = Claims(list(claims)), shown("winners")
+    others = wins_said(model, [c for c in model.cards if c not in model.main_cards])
     sections = [
         Section(
             "question", "Question",
@@ -286,53 +231,49 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
             "answer", "Answer",
             of(
                 Points([f"{claim['sentence']} ({claim['where']})" for claim in claims if claim["headline"]]) if claims
-                else None, choice_table(model), solve_choice_table(model), repeated_table(model),
-                Points(answer_sentences(model)) if model.points else None, *shown("winners"))),
+                else None, take, Points([processes_said(model), *wins_said(model, model.main_cards)]) if model.points
+                else None, *maps[:1], choice_table(model), answers_table(model))),
         Section("method", "Method", [Words(text) for text in METHOD]),
         Section("products", "Products and residuals",
-                of(*shown("throughput", "time", "cold", "irregular", "plastic", "part", "conditions", "roofline"),
-                   *tables)),
+                of(Points(others) if others else None, *shown("throughput", "time", "cold", "irregular"), *maps[1:],
+                   *shown("plastic", "part", "conditions", "roofline"), *tables)),
         Section("wholes", "Whole solves",
-                of(*shown("solves", "breakdown", "break-even"), break_even_table(model), jacobians_table(model),
-                   *shown("accuracy"), accuracy_table(model))),
+                of(solve_choice_table(model), *shown("solves", "breakdown", "break-even"), break_even_table(model),
+                   jacobians_table(model), *shown("accuracy"), accuracy_table(model), solves_table(model))),
         Section("several", "Several GPUs, hosts, precision, reproducibility, energy, contact, other chips",
-                shown("scaling", "host", "precision", "reproducible", "energy", "contact", "predictions")),
+                of(*shown("scaling", "host", "precision", "reproducible", "energy", "contact", "predictions"),
+                   scaling_table(model))),
         Section("studies", "Anderson acceleration and orthogonality", shown("anderson", "orthogonality")),
-    ]
-    if claims:
-        sections.append(
-            Section("claims", "Claims", [
-                Words(
-                    "Each claim is a sentence with a test over rows (`claims/`). A verdict counts points; "
-                    "[docs/claims.md](../../docs/claims.md) says which point decides, and how a point of one process "
-                    f"counts. `make reproduce CLAIM=NAME` checks one on another machine. {sources.NOTE}"),
-                Claims(list(claims))
-            ]))
-    sections += [
+        Section("claims", "Claims", [
+            Words(
+                "Each claim is a sentence with a test over rows (`claims/`). A verdict counts points; "
+                "[docs/claims.md](../../docs/claims.md) says how many of which machines, which point decides, and how "
+                "a point of one process counts. `make reproduce CLAIM=NAME` checks one on another machine. "
+                f"{sources.NOTE}"),
+            told, told.table] if claims else []),
         Section("limits", "Limits", of(Points(limits(model)) if model.points else None, *shown("samples"),
                                        processes_table(model), *reliability)),
-        Section("machines", "Machines and runs", of(machines_table(model), runs_table(model), names)),
-        Section("appendix", "Appendix: all places and solves",
-                of(answers_table(model), solves_table(model), scaling_table(model))),
-        Section("artifact", "Appendix: artifact", [
-            Words(
-                "Everything here is made by `make report` from all rows below `results/`; their columns are "
-                "defined in [results/README.md](../README.md). It needs no GPU."),
-            Points([
-                "`make bench` measures on this machine and writes rows; `make test` runs all tests.",
-                "`make reproduce CLAIM=NAME` measures the smallest set of points that decides a claim, and ends with holds, "
-                "fails, cannot tell or not measured; [docs/artifact.md](../../docs/artifact.md#checking-a-claim) lists for "
-                "each claim what must hold, what it needs, and the minutes.",
-                "`results/report/figures/` holds each figure as PDF, SVG and PNG at the width of a page (17.5 cm) or of a column "
-                "(8.5 cm): include the former at `\\linewidth` of a `figure*`; what gnuplot draws is in `data/`, and "
-                "`plots/report.gp` draws it.",
-                "`results/report/tables/` holds each table as CSV and as LaTeX (`tabular` with a caption), `numbers.tex` the "
-                "numbers of the tables of strategies as macros, with keys that its head lists; "
-                "[results/README.md](../README.md#a-paper) has an article that uses them.",
-                "To measure a point again: `build/kernels` with `--fe_backend`, `--fe_elements`, `--fe_dofs` and "
-                "`--fe_variants`."
-            ])
-        ]),
     ]
+    machines = Section("machines", "Appendix: machines and runs", of(machines_table(model), runs_table(model), names))
+    all_tables = [b for s in (*sections, machines) for b in s.blocks if isinstance(b, Table)]
+    artifact = Section("artifact", "Appendix: artifact", [
+        Words(
+            "Everything here is made by `make report` from all rows below `results/`; their columns are "
+            "defined in [results/README.md](../README.md). It needs no GPU."),
+        Points([
+            "`make bench` measures on this machine and writes rows; `make test` runs all tests.",
+            "`make reproduce CLAIM=NAME` measures the smallest set of points that decides a claim, and ends with "
+            "holds, fails, cannot tell or not measured; [docs/artifact.md](../../docs/artifact.md#checking-a-claim) "
+            "lists for each claim what must hold, what it needs, and the minutes.",
+            "`results/report/figures/` holds each figure as PDF, SVG and PNG at the width of a page (17.5 cm) or of a "
+            "column (8.5 cm): include the former at `\\linewidth` of a `figure*`. `NAME-narrow` has the main panels of "
+            "a wide one for a column. What gnuplot draws is in `data/`, and `plots/report.gp` draws it.",
+            "`results/report/tables/` holds each table as CSV, and those that a page holds as LaTeX (`tabular` with a "
+            "caption), `numbers.tex` the numbers of the tables of strategies as macros, with keys that its head lists; "
+            "[results/README.md](../README.md#a-paper) has an article that uses them.",
+            "To measure a point again: `build/kernels` with `--fe_backend`, `--fe_elements`, `--fe_dofs` and "
+            "`--fe_variants`."
+        ]),
+        Words("All tables, with what they hold:"), contents(all_tables)])
     return Document("febench: how should a GPU sum finite-element contributions?", about,
-                    [s for s in sections if s.blocks], macros(model, drawn))
+                    laid_out(sections, (machines, artifact)), macros(model, drawn))

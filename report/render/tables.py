@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from report import model as model_, set_ups, sources
 from report.captions import FASTER, IN_TURNS, where
 from report.model import NOISY, ONE_PROCESS, Card, Model, Point, interval
+from report.panels import APPENDIX, BODY, FILE
 from report.places import LEAST_DOF, Place, Winner, one, places, ranked, winners
 from report.rows import LEAST_PROCESSES
 from report.scaling_figures import speeds
@@ -40,6 +41,10 @@ class Cell:
     number: float | None = None
 
 
+LONGEST = 30  # rows that a page holds
+TAKEN = 80    # rows of a table that an author may take lines of
+
+
 @dataclasses.dataclass(frozen=True)
 class Table:
     name: str
@@ -48,10 +53,25 @@ class Table:
     columns: list[str]
     rows: list[list[Cell]]
     words: int = 1  # so many columns at the left hold words; the others are numbers
+    wanted: str = BODY  # where in the report
 
     @property
     def kind(self) -> str:
         return "table"
+
+    @property
+    def place(self) -> str:
+        """What is longer than a page stands in no page."""
+        return FILE if len(self.rows) > LONGEST else self.wanted
+
+    @property
+    def has_tex(self) -> bool:
+        return len(self.rows) <= TAKEN
+
+    @property
+    def told(self) -> str:
+        """Of a table that is a file."""
+        return f"[tables/{self.name}.csv](tables/{self.name}.csv), {len(self.rows)} rows. {self.caption}"
 
 
 def number(time: model_.Time | None, factor: float = 1.0) -> Cell:
@@ -123,7 +143,8 @@ def strategies_table(model: Model, card: Card, element: str) -> Table | None:
                  f"{ELEMENT[element]}, box of {count(some[0].n_dof)} degrees of freedom, all points plastic, doubles. "
                  f"{kinds(p.time for p in some)}. {where(p.run for p in some if not marks[p]).capitalize()}.{beside}{said}",
                  ["strategy"] + [OPERATION[o] for o in operations] +
-                 [f"{OPERATION[o]}, sustained" for o in without_pause], rows)
+                 [f"{OPERATION[o]}, sustained" for o in without_pause], rows,
+                 wanted=BODY if card in model.main_cards else APPENDIX)
 
 
 def kinds(times: Iterable[model_.Time]) -> str:
@@ -193,7 +214,7 @@ def answers_as(name: str, title: str, entries: Sequence[Answer], caption: str, m
     kept = [i for i in range(len(columns)) if i not in empty]
     said = SAID + (SAID_SUSTAINED if len(empty) < len(WITHOUT_PAUSE) else "")
     return Table(name, title, f"{said} {caption}", [columns[i] for i in kept],
-                 [[line[i] for i in kept] for line in lines], words=6)
+                 [[line[i] for i in kept] for line in lines], words=6, wanted=APPENDIX)
 
 
 def in_order(model: Model, entries: Iterable[Answer]) -> list[Answer]:
@@ -239,18 +260,8 @@ def choice_table(model: Model) -> Table | None:
         return None
     return answers_as("choice", "Which strategy is the fastest", entries,
                       f"{kinds(p.time for e in entries for p in e.won.fastest)}. Boxes and irregular meshes of at least "
-                      f"{count(LEAST_DOF)} degrees of freedom, three strategies or more. The appendix has all "
+                      f"{count(LEAST_DOF)} degrees of freedom, three strategies or more. Another table has all "
                       f"places. {where(e.won.run for e in entries).capitalize()}.")
-
-
-def repeated_table(model: Model) -> Table | None:
-    """Of places where enough processes measured."""
-    entries = [e for e in answers(model) if e.won.fastest[0].time.processes >= LEAST_PROCESSES]
-    if not entries:
-        return None
-    return answers_as("repeated", "Where several processes measured", in_order(model, entries),
-                      f"{kinds(p.time for e in entries for p in e.won.fastest)}. "
-                      f"{where(e.won.run for e in entries).capitalize()}.")
 
 
 def answers_table(model: Model) -> Table | None:
@@ -289,7 +300,8 @@ def break_even_table(model: Model) -> Table | None:
                  "the boxes of the tables of strategies; of matrices with one assembly. Empty: never, or not measured. "
                  f"Set-ups in ms, the median over processes; {where(runs)}.",
                  ["card", "element", "strategy", "DoF", "set-up"] +
-                 [f"{OPERATION[o]}s beside {STRATEGY[s]}" for s in beside for o in operations], rows, words=3)
+                 [f"{OPERATION[o]}s beside {STRATEGY[s]}" for s in beside for o in operations], rows, words=3,
+                 wanted=APPENDIX)
 
 
 def solves_table(model: Model) -> Table | None:
@@ -328,7 +340,7 @@ def solves_table(model: Model) -> Table | None:
         "Ranks: GPUs, processes or threads.", [
             "card", "element", "problem", "preconditioner", "strategy", "DoF", "ranks", "set-up", "its set-up", "solve",
             "with graphs", "Newton", "Krylov", "commit"
-        ], rows, words=5)
+        ], rows, words=5, wanted=APPENDIX)
 
 
 def milli(value: float | None) -> Cell:
@@ -357,7 +369,8 @@ def scaling_table(model: Model) -> Table | None:
     return Table("all-ranks", "Several ranks",
                  "One GMRES iteration on one rank over that on several of the same run: speed-up (strong, size of "
                  "all) or efficiency (weak, size of one rank).",
-                 ["card", "element", "kind", "mesh", "by", "strategy", "DoF", "ranks", "gain", "commit"], rows, words=6)
+                 ["card", "element", "kind", "mesh", "by", "strategy", "DoF", "ranks", "gain", "commit"], rows, words=6,
+                 wanted=APPENDIX)
 
 
 MACHINE_KEYS = (("cpu", "processor"), ("cores", "cores"), ("gpu", "GPU"), ("driver", "driver"),
@@ -421,7 +434,8 @@ def processes_table(model: Model) -> Table:
         "Points by card and program: how many one process measured alone (no interval between processes: a claim "
         f"counts them within a factor of {ONE_PROCESS}), how many at least {LEAST_PROCESSES} measured, and how many decide nothing, because the ends "
         f"of their interval differ by more than a factor of {NOISY:g} or others loaded the machine.",
-        ["card", "program", "points", "one process", f"{LEAST_PROCESSES} and more", "noisy"], rows, words=2)
+        ["card", "program", "points", "one process", f"{LEAST_PROCESSES} and more", "noisy"], rows, words=2,
+        wanted=APPENDIX)
 
 
 def solve_choice_table(model: Model) -> Table | None:
@@ -460,7 +474,7 @@ def solve_choice_table(model: Model) -> Table | None:
         "preconditioner, and their share; of how many strategies. *Fixed iterations*: 20 Newton iterations of 30 GMRES iterations each; "
         "*load steps*: to convergence. Medians of one run each. ~: not told from another one, of solves by the rule of all "
         f"tables; set-ups that a process timed once count as different from a factor of {set_ups.APART} on. Intervals "
-        "are in the appendix. "
+        "are in the table of all solves. "
         f"{kinds(p.time for _, some in found for p in some).partition(':')[0]}; {where(runs)}.",
         ["card", "problem", "preconditioner", "DoF", "least", "matrix / it", "least, set-up", "matrix / it, set-up",
          "set-ups of it, %", "of"], rows, words=3)

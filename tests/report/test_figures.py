@@ -227,10 +227,11 @@ class Committed(unittest.TestCase):
         built = model.build()
         cls.model = built
         cls.figures = figures.all_figures(built) + study_figures.all_studies(built)
+        cls.forms = [form for f in cls.figures for form in f.forms]
 
     def test_rules(self):
         self.assertGreater(len(self.figures), 10)
-        for f in self.figures:
+        for f in self.forms:
             self.assertIn(f.width, (panels.NARROW, panels.WIDE), f.name)
             self.assertGreater(len(f.caption), 60, f.name)
             for panel in f.panels[:-1]:
@@ -246,7 +247,7 @@ class Committed(unittest.TestCase):
                     self.assertNotIn("_", text, f.name)  # names in words
 
     def test_words_end_within_the_figure(self):
-        for f in self.figures:
+        for f in self.forms:
             for x, y, text, _, at in f.panels[-1].words:
                 width = panels.LETTER * len(text)
                 left = x - {"left": 0, "center": width / 2, "right": width}[at]
@@ -256,7 +257,7 @@ class Committed(unittest.TestCase):
 
     def test_words_at_axes_do_not_meet(self):
         """Those of ticks each other, and names of series the axis of the next panel, whose name takes a centimetre."""
-        for f in self.figures:
+        for f in self.forms:
             for panel, (left, right, upper, lower) in zip(f.panels[:-1], f.places):
                 words = [(panel.x.share(value) * (right - left), panels.LETTER * len(t)) for t, value in panel.x.ticks if t]
                 for (a, wide), (b, next_wide) in zip(words, words[1:]):
@@ -280,6 +281,17 @@ class Committed(unittest.TestCase):
             for x in re.findall(r'<text x="([\d.-]+)" y="[^"]*" transform="rotate\(270', text):
                 self.assertGreaterEqual(float(x), 0.7 * float(size), path.name)
 
+    def test_main_figures_have_a_form_for_one_column(self):
+        """Its panels are among those of the wide form."""
+        kinds = set()
+        for f in (f for f in self.figures if f.narrow):
+            kinds.add(f.name.split("-")[0])
+            self.assertEqual((f.narrow.width, f.narrow.caption), (panels.NARROW, f.caption), f.name)
+            self.assertLess(f.narrow.height, 20, f.name)
+            self.assertLessEqual(len(f.narrow.panels), 3, f.name)  # two, and the words of all
+            self.assertLessEqual({p.title for p in f.narrow.panels}, {p.title for p in f.panels}, f.name)
+        self.assertEqual(kinds, {"throughput", "roofline", "winners", "break", "solves", "scaling", "accuracy"})
+
     def test_studies_are_among_them(self):
         names = {f.name.split("-")[0] for f in self.figures}
         self.assertLessEqual({"anderson", "orthogonality", "samples"}, names)
@@ -294,6 +306,13 @@ class Committed(unittest.TestCase):
                            for name in ("gmres_cgs2", "gmres_cgs2_graph"))
         self.assertTrue(recorded)
         self.assertFalse(plain & recorded)
+
+    def test_the_body_shows_gpus_and_hosts_what_those_lack(self):
+        at = {f.name: f.place for f in figures.placed(self.model, self.figures)}
+        names = ("throughput-h200", "time-h200", "breakdown-h200", "breakdown-h200-meshes",
+                 "throughput-host-amd-epyc-2-threads", "plastic-host-amd-epyc-2-threads")
+        self.assertEqual([at[name] for name in names], [panels.BODY, panels.APPENDIX, panels.BODY, panels.APPENDIX,
+                                                        panels.APPENDIX, panels.BODY])
 
     def test_one_caption_says_one_process(self):
         self.assertTrue(any("within one process" in f.caption for f in self.figures))
@@ -473,7 +492,8 @@ class Drawing(Small):
     def test_every_figure_in_every_format(self):
         drawn, notes = gnuplot.draw(self.figures, self.path / "f", self.path / "data")
         self.assertEqual((len(drawn), notes), (len(self.figures), []))
-        for f in self.figures:
+        self.assertFalse((self.path / "f" / "throughput-h200-narrow.png").exists())
+        for f in (form for f in self.figures for form in f.forms):
             for name in f.files:
                 self.assertGreater((self.path / "f" / name).stat().st_size, 1000, name)
             svg = (self.path / "f" / f"{f.name}.svg").read_text()

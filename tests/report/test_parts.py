@@ -52,6 +52,17 @@ class Take(unittest.TestCase):
             self.assertEqual(found.where["n_dof"], said)
         self.assertEqual(choice.cell(point(3000000, 3)), "1.50 (1.40–1.60), 3.00 M")
 
+    def test_the_report_has_the_columns_that_a_page_holds_and_names_of_cards(self):
+        line = ["Hex8", "", *(f"{i}.00 (0.90–1.10), 6.44 M" for i in range(8)), "`patch`", "1.00, 6.44 M", "`patch`"]
+        self.assertEqual(len(line), len(choice.HEADS))
+        with mock.patch.object(choice, "lines", lambda known, named: [[line[0], named("m", "cuda"), *line[2:]]]):
+            found = choice.table_of_report({}, mock.Mock(cards=[model.Card("m", "cuda", "NVIDIA H200", 0)]))
+        self.assertEqual([cell.text for cell in found.rows[0]][:4],
+                         ["Hex8", "H200", "`patch`", "0.00 (0.90–1.10), 6.44 M"])
+        self.assertEqual(found.columns, list(choice.SHOWN))
+        with mock.patch.object(choice, "lines", lambda known, named: []):
+            self.assertIsNone(choice.table_of_report({}, mock.Mock(cards=[])))
+
 
 class Rows(unittest.TestCase):
     def setUp(self):

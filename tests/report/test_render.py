@@ -14,7 +14,7 @@ import unittest
 from unittest import mock
 
 from report import __main__ as program
-from report import captions, figures, gnuplot, model, render
+from report import captions, figures, gnuplot, model, panels, render
 from report.render import document as document_
 from report.render import latex
 from report.render import tables
@@ -400,14 +400,23 @@ class Rendered(unittest.TestCase):
         self.assertLessEqual({"part-h200", "contact-h200"}, {f.name for f in wanted})
         self.assertEqual({f.name for f in document_.document(read, wanted).figures}, {f.name for f in wanted})
 
-    def test_a_long_caption_stands_once(self):
-        heads = self.text["report.tex"].count(r"\endfirsthead")
-        self.assertGreater(heads, 3)
-        self.assertEqual(self.text["report.tex"].count(r"{Table \thetable, continued}"), heads)
+    def test_a_table_of_the_pdf_stands_on_one_page_with_its_caption(self):
+        shown = [table for table in self.document.tables if table.place != panels.FILE]
+        self.assertGreater(len(shown), 8)
+        self.assertEqual(self.text["report.tex"].count(r"\captionof{table}"), len(shown))
+        self.assertEqual(self.text["report.tex"].count(r"\begin{fitted}"), len(shown))
+
+    def test_the_parts_stand_in_the_order_of_a_paper(self):
+        keys = [section.key for section in self.document.sections]
+        self.assertEqual(keys, ["question", "answer", "method", "products", "wholes", "claims", "limits", "machines",
+                                "more-tables", "files", "artifact"])
+        body = [b for s in self.document.sections[:keys.index("machines")] for b in s.blocks]
+        self.assertEqual({b.place for b in body}, {panels.BODY})
+        self.assertIn("Further in the appendix: 2 tables.", self.text["report.md"])  # of the answer
 
     def test_claims(self):
         self.assertIn(
-            "| Is gathering faster? | holds | H200 | Gathering is `2` times as fast & more. | c1 |",
+            "| Is gathering faster? | holds | Gathering is `2` times as fast & more. |",
             self.text["report.md"],
         )
         self.assertIn("Gathering is <code>2</code> times as fast &amp; more.", self.text["report.html"])
