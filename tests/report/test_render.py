@@ -111,7 +111,7 @@ class Rendered(unittest.TestCase):
                            ("**1290 (1280–1294)**~", r"\febinterval{1290}{1280}{1294}\textasciitilde{}"),
                            ("a_b 1.00 (0.904–1.10), 2.00 (1.90–2.10)",
                             r"a\_b \febinterval{1.00}{0.904}{1.10}, \febinterval{2.00}{1.90}{2.10}"),
-                           ("b4d72838c0af†", "b4d7283†"), ("6.44 M", "6.44 M")):
+                           ("b4d72838c0af†", "b4d7283†"), ("≤ 6.44 M", r"$\le$~6.44~M")):
             self.assertEqual(latex.cell_tex(latex.shortened(text)), said)
 
     def test_a_table_for_a_paper_says_what_it_is_of(self):
