@@ -11,7 +11,7 @@ import copy
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from report.model import Run, Time
 from report.words import STRATEGY
@@ -235,9 +235,11 @@ def add_words(panel: Panel, ends: Iterable[tuple[str, float, float, int]], heigh
             panel.words.append((panel.x.at(panel.x.share(at) + 0.05), panel.y.at(share), words, colour, "left"))
 
 
-def add_names(panel: Panel, ends: dict[str, tuple[float, float]], height: float) -> None:
-    """Names of coloured strategies."""
-    add_words(panel, ((STRATEGY[s], *end, style_of(s)[0]) for s, end in ends.items() if s in COLOURED), height)
+def add_names(panel: Panel, ends: Mapping[str, tuple[float, float]], height: float, words: Mapping[str, str] = STRATEGY,
+              also: str = "") -> None:
+    """Names of coloured strategies, and of another one, by these words."""
+    add_words(panel, ((words[s], *end, style_of(s)[0] if s in COLOURED else INK) for s, end in ends.items()
+                      if s in COLOURED or s == also), height)
 
 
 def coloured_in(panels: Sequence[Panel]) -> list[tuple[str, int, int]]:

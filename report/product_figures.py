@@ -52,7 +52,7 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
     """Of products and residuals, on boxes of linear or of quadratic elements; at each size of the run that speaks, or of
     the next one that has a strategy (selection.by_strategy)."""
     panels, runs, times, others = [], [], [], set()
-    height = 3.5
+    height, all_named = 3.5, True
     boxes = [p for p in (model.kernels if points is None else points) if p.card == card and p.plain and p.mesh.cube]
     for element in (e for e in ELEMENTS if (e in QUADRATIC) == quadratic):
         for operation in PRODUCTS:
@@ -72,33 +72,58 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
                              key=lambda v: v[0])
                 add_series(panel, strategy, [(x, t) for x, t, _ in own], runs=[run for *_, run in own])
             others |= {p.strategy for p in some if p.strategy not in COLOURED}
-            if higher_is_better:
-                name_grey_winners(panel, some, rates)
+            all_named &= name_lines(panel, some, rates, height, higher_is_better)
             panels.append(panel)
             runs += dict.fromkeys(p.run for p in some)
             times += rates
     if not panels:
         return None
-    grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}{'; the fastest at a size is named' * higher_is_better}." if others else ""
-    return figure(f"{name}-{card.key}{'-quadratic' * quadratic}", f"{title} over size, {'quadratic elements, ' * quadratic}{card.words}",
+    grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}" if others else ""
+    grey += "; the fastest at a size is named." if others and higher_is_better else "." * bool(others)
+    short = {text for panel in panels for _, _, text, *_ in panel.words}
+    return figure(f"{name}-{card.key}{'-quadratic' * quadratic}",
+                  f"{title} over size, {'quadratic elements, ' * quadratic}{card.words}",
                   f"{title} of one call on boxes over their size, {card.words}, all points plastic, in {samples}. {said} "
-                  f"Lines join sizes of one run.{grey} "
+                  f"Lines join sizes of one run.{grey}{meanings(s for s in STRATEGY if SHORT.get(s) in short)} "
                   f"{kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height, left=1.0,
-                  legend=coloured_in(panels) + [("others", GREY, 2)] * bool(others))
+                  right=beside(panels) if all_named else 0.25,
+                  legend=[] if all_named else coloured_in(panels) + [("others", GREY, 2)] * bool(others))
 
 
-def name_grey_winners(panel: Panel, some: Sequence[Point], rates: Sequence[Time]) -> None:
-    """In short, above the upper point, where the fastest strategy at a size has no colour."""
+def meanings(strategies: Iterable[str]) -> str:
+    """Of short names that say less than the words of the report."""
+    short = [s for s in in_order(strategies) if s in SHORT and SHORT[s] != STRATEGY[s]]
+    told = "; ".join(f"“{SHORT[s]}”: {STRATEGY[s]}" for s in short)
+    return f" {told}." if told else ""
+
+
+AT_END = 0.1  # of an axis: series that end as near to the last point are named there
+
+
+def name_lines(panel: Panel, some: Sequence[Point], rates: Sequence[Time], height: float, grey_winners: bool) -> bool:
+    """Short names at the ends of coloured series; whether there are any: all series must end at the largest sizes. And
+    where the fastest strategy at a size has no colour, its name above the upper point, or at its end."""
     at: dict[int, list[tuple[Point, Time]]] = {}
-    for p, t in zip(some, rates):
+    ends: dict[str, tuple[float, float]] = {}
+    for p, t in sorted(zip(some, rates), key=lambda pair: pair[0].n_dof):
+        ends[p.strategy] = float(p.n_dof), t.value
         if p.strategy not in NOT_A_STRATEGY:
             at.setdefault(p.n_dof, []).append((p, t))
-    for of_size in at.values():
+    least = panel.x.share(max(at, default=1)) - AT_END
+    named = all(panel.x.share(x) >= least for s, (x, _) in ends.items() if s in COLOURED)
+    last = ""
+    for n, of_size in at.items() if grey_winners else ():
         p, t = min(of_size, key=lambda pair: pair[0].time.value)
-        if p.strategy not in COLOURED:
-            at_edge = panel.x.share(p.n_dof) < 0.06
-            panel.words.append((float(p.n_dof), panel.y.at(panel.y.share(t.value) + 0.07), SHORT[p.strategy], INK,
-                                "left" if at_edge else "center"))
+        if p.strategy in COLOURED:
+            continue
+        if named and panel.x.share(n) >= least:
+            last = p.strategy
+        else:
+            panel.words.append((float(n), panel.y.at(panel.y.share(t.value) + 0.07), SHORT[p.strategy], INK,
+                                "left" if panel.x.share(n) < 0.06 else "center"))
+    if named:
+        add_names(panel, ends, height, SHORT, last)
+    return named
 
 
 def clusters(sizes: Iterable[int]) -> dict[int, int]:
@@ -192,8 +217,6 @@ def winners_map(model: Model, card: Card) -> Figure | None:
     fewest, most = min(b.of for b in best_of), max(b.of for b in best_of)
     runs = [b.run for b in best_of]
     shown = {s for best in best_of for s in named_in(best)}
-    meanings = "; ".join(f"“{SHORT[s]}”: {STRATEGY[s]}" for s in in_order(
-        {*shown, *MAIN}) if s in SHORT and SHORT[s] != STRATEGY[s])
     title = f"The fastest strategy, {card.words}"
     several = f"{fewest} to {most}" if fewest < most else most
     main = ", ".join(f"“{SHORT[s]}”" for s in MAIN)
@@ -204,8 +227,8 @@ def winners_map(model: Model, card: Card) -> Figure | None:
                f"fewer than {COLOURS} strategies were compared, or not all main ones ({main}, the last one of products "
                "alone): one that is missing may be faster. In a pale cell those named, with as many others as stand "
                f"behind +, are not told apart. {processes_of(best_of)}; {where(runs)}. {several} strategies were "
-               f"compared. Decided are {decided} of {len(best_of)} cells, {whole} of them among all main strategies. "
-               f"{meanings}. “{STRATEGY['hybrid']}” is left out, because it is one of four others.")
+               f"compared. Decided are {decided} of {len(best_of)} cells, {whole} of them among all main strategies."
+               f"{meanings({*shown, *MAIN})} “{STRATEGY['hybrid']}” is left out, because it is one of four others.")
 
     def of_width(name: str, some: Columns, width: float) -> Figure:
         panel, place = map_of(won, some, lines, width)

@@ -98,8 +98,9 @@ class Paper:
 
 
 def shortened(text: str) -> str:
-    """A cell: commits by seven letters."""
-    return re.sub(r"^([0-9a-f]{7})[0-9a-f]{5}(?=\W?$)", r"\1", visible(text))
+    """A cell: commits by seven letters, no line between a number and its unit."""
+    told = re.sub(r"^([0-9a-f]{7})[0-9a-f]{5}(?=\W?$)", r"\1", visible(text))
+    return re.sub(r"(?<=≤) (?=\d)|(?<=\d) (?=[KM]\b)", "\u00a0", told)
 
 
 def printed(text: str) -> str:
