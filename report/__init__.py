@@ -6,7 +6,8 @@
     model, places, wholes         runs and points; strategies of one run at one place; whole solves
     set_ups, quantities           what set-ups take; what claims compare
     richardson, tube, bracket, accuracy             references of solves; when each element reaches an error
-    claim, verdicts, claims       claims/*.toml; what rows decide of them; what is said of that
+    claim, verdicts, where        claims/*.toml; what rows decide of them; where they hold, in a phrase
+    claims, rests                 what is said of claims; which claims the sentences of documents rest on
     compare, predict, reliability two runs; other chips; how far the numbers hold
     panels, gnuplot, captions     figures as values, their drawing and words; *_figures: what they show; figures: all
     run_tables, run_kernels, run_cells, one_run     tables and figures of one run
