@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from report import model as model_, parts, statistics, text, words
+from report import model as model_, parts, statistics, text
 from report.cases import kind_of_mesh, mesh_of
 from report.claim import Claim
 from report.verdicts import Decided, Verdict
 from report.text import count, interval
+from report.where import card
 from report.wholes import least_in_all, over_in_all, solves_of, wholes
 from report.rows import LEAST_PROCESSES
-from report.words import BLOCKS, ELEMENT, ELEMENTS
+from report.words import BLOCKS, ELEMENT, ELEMENTS, QUADRATIC
 
 FEW = "¹"
 Known = Mapping[str, tuple[Claim, Sequence[Verdict]]]
@@ -36,7 +38,11 @@ def cell(point: Decided | None) -> str:
     """A ratio with its interval and size; ≤: over one matrix alone; FEW: of fewer processes than an interval takes."""
     if point is None:
         return "-"
-    return f"{told(point.ratio, bool(point.lacks))}, {count(int(point.where['n_dof'] or 0))}"
+    return f"{short(point)}, {count(int(point.where['n_dof'] or 0))}"
+
+
+def short(point: Decided | None) -> str:
+    return "-" if point is None else told(point.ratio, bool(point.lacks))
 
 
 def told(r: statistics.Estimate | model_.Time, alone: bool) -> str:
@@ -74,26 +80,64 @@ def take(points: Sequence[Decided], solve: model_.Time | None = None) -> str:
     return "`patch`" if whole else f"`patch`, if `{points[0].lacks[0]}` is not faster"
 
 
-def table(known: Known) -> list[str]:
-    """For each element and machine what patch gains over the matrix, and what a fixed order costs."""
-    lines = []
-    claims = ("patch_over_matrix", "host_patch_over_matrix", "quadratic_over_matrix")
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """What is known of an element on a machine: of claims the points at their largest meshes."""
+
+    element: str
+    machine: str
+    on_gpu: bool
+    box: Decided | None  # products with tangents; below others
+    other: Decided | None  # on an irregular mesh
+    sustained: Decided | None
+    floats: Decided | None
+    full_box: Decided | None  # tangents of 21 numbers
+    full_other: Decided | None
+    price: Decided | None  # of a fixed order
+    solves: tuple[str, str, str]  # without set-ups, with them, and who takes least with them
+    solve: model_.Time | None
+
+    @property
+    def take(self) -> str:
+        return take([p for p in (self.box, self.other, self.sustained) if p], self.solve)
+
+
+PRODUCTS_OVER = ("patch_over_matrix", "host_patch_over_matrix", "quadratic_over_matrix")
+
+
+def lines(known: Known) -> Iterator[Line]:
+    """Of each element and machine that has products of patch and of the matrix."""
     for element in ELEMENTS:
-        for v in itertools.chain(*(known[name][1] for name in claims if name in known)):
+        for v in itertools.chain(*(known[name][1] for name in PRODUCTS_OVER if name in known)):
             on_gpu = v.claim.name != "host_patch_over_matrix"
             box, other = (largest(known, v.claim.name, v.machine, element, of) for of in (True, False))
             if box is None and other is None:
                 continue
-            sustained, floats, price = (
-                largest(known, name, v.machine, element, True) if on_gpu else None
-                for name in ("sustained_over_matrix", "floats_over_matrix", "price_of_order"))
-            *told_solve, solve = solved(v.machine, "cuda" if on_gpu else "host", element)
-            full = (largest(known, "full_tangents_over_matrix", v.machine, element, of, "jacvec_full") for of in (True, False))
-            lines.append([
-                ELEMENT[element], words.machine(v.machine) + ("" if on_gpu else " host"), cell(box),
-                cell(sustained), cell(other), cell(floats), *map(cell, full),
-                *told_solve, cell(price),
-                take([p for p in (box, sustained, other) if p], solve)
-            ])
-    return text.table(["element", "on", "product: box", "without a pause", "irregular mesh", "box, floats",
-                       "box, 21 numbers", "irregular, 21 numbers", "plastic solve: box", "with set-ups", "least with set-ups", "`patch_ordered` takes", "take"], lines, 2)
+            price = "price_of_order_quadratic" if element in QUADRATIC else "price_of_order"
+            sustained, floats, ordered = (largest(known, name, v.machine, element, True) if on_gpu else None
+                                          for name in ("sustained_over_matrix", "floats_over_matrix", price))
+            full = [largest(known, "full_tangents_over_matrix", v.machine, element, of, "jacvec_full")
+                    for of in (True, False)]
+            *told_solves, solve = solved(v.machine, "cuda" if on_gpu else "host", element)
+            yield Line(element, v.machine, on_gpu, box, other, sustained, floats, *full, ordered, tuple(told_solves),
+                       solve)
+
+
+def table(known: Known) -> list[str]:
+    """For each element and machine what patch gains over the matrix, and what a fixed order costs."""
+    told_lines = [[ELEMENT[line.element], card(line.machine, {"backend": "cuda" if line.on_gpu else "host"}),
+                   *map(cell, (line.box, line.sustained, line.other, line.floats, line.full_box, line.full_other)),
+                   *line.solves, cell(line.price), line.take] for line in lines(known)]
+    head = ["element", "on", "product: box", "without a pause", "irregular mesh", "box, floats", "box, 21 numbers",
+            "irregular, 21 numbers", "plastic solve: box", "with set-ups", "least with set-ups",
+            "`patch_ordered` takes", "take"]
+    return text.table(head, told_lines, 2)
+
+
+def brief(known: Known) -> list[str]:
+    """The same of GPUs on boxes, without sizes."""
+    told_lines = [[ELEMENT[line.element], card(line.machine, {}), line.take, short(line.box),
+                   line.solves[0].rpartition(", ")[0] or "-", *map(short, (line.price, line.full_box, line.floats))]
+                  for line in lines(known) if line.on_gpu]
+    head = ["element", "on", "take", "product", "plastic solve", "fixed order", "21 numbers", "floats"]
+    return text.table(head, told_lines, 3)

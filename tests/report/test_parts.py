@@ -206,6 +206,27 @@ class Rows(unittest.TestCase):
         self.assertTrue(solve.endswith(", 311 K") and with_set_ups.endswith(", 311 K"), (solve, with_set_ups))
         self.assertEqual(least, "`element_atomic`")
 
+    def test_the_brief_choice_has_a_line_for_each_gpu(self):
+        """Of one element on two machines: on a host there is no such line, and no cell tells a size."""
+        self.use(c1=self.with_set_ups())
+        where = {"element": "hex8", "operation": "jacvec", "case": "box128-distorted", "n_dof": 6440067}
+        of = {claim.name: claim for claim in read_claims()}
+
+        def known(name: str, machine: str, ratio: float, operation: str = "jacvec", processes: int = 3) -> Verdict:
+            r = statistics.Estimate(ratio, 0.9 * ratio, 1.1 * ratio, processes)
+            at = where | {"operation": operation}
+            return Verdict(of[name], machine, "holds", (Decided(at, "assembled_bsr", r, "holds", "c1", False),))
+
+        verdicts = [known("patch_over_matrix", "nvidia-h200", 2.0), known("host_patch_over_matrix", "m", 3.0),
+                    known("price_of_order", "nvidia-h200", 1.05), known("floats_over_matrix", "nvidia-h200", 2.5, processes=1),
+                    known("full_tangents_over_matrix", "nvidia-h200", 0.8, "jacvec_full")]
+        table = {v.claim.name: (v.claim, [v]) for v in verdicts}
+        head, _, *lines = choice.brief(table)
+        self.assertEqual(lines, ["| Hex8 | H200 | `patch` | 2.00 (1.80–2.20) | - | 1.05 (0.945–1.16) | 0.800 (0.720–0.880) | "
+                                 "2.50 (2.25–2.75)¹ |"])
+        self.assertEqual(head.count("|"), lines[0].count("|"))
+        self.assertEqual(len(choice.table(table)), 4)  # with the host
+
     def test_a_part_is_written_and_found_to_be_right(self):
         self.use(c1=small.plenty())
         old = "before\n<!-- work -->\n| old | 9.99 |\n<!-- end -->\nafter\n"
