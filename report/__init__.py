@@ -7,7 +7,8 @@
     model, places, wholes         runs and points; strategies of one run at one place; whole solves
     set_ups, quantities           what set-ups take; what claims compare
     richardson, tube, bracket, accuracy             references of solves; when each element reaches an error
-    claim, verdicts, claims       claims/*.toml; what rows decide of them; what is said of that
+    claim, verdicts, where        claims/*.toml; what rows decide of them; where they hold, in a phrase
+    claims, rests                 what is said of claims; which claims the sentences of documents rest on
     compare, environments         two runs; what differs around them
     reliability                   how far the numbers hold
     predict, predict_solves, prediction_check, prediction_tables    other chips, beside rows of those that are here

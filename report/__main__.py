@@ -13,7 +13,7 @@ import pathlib
 import shutil
 import sys
 
-from report import gnuplot, model, one_run, render, words
+from report import gnuplot, model, one_run, render
 from report.figures import every_figure
 from report.render.document import document
 from report.render.tables import Table
@@ -36,7 +36,7 @@ def claims_of(results: pathlib.Path, read: model.Model) -> tuple[list[dict[str, 
     for claim, verdicts in decided:
         told_as = list(dict.fromkeys(v.verdict for v in verdicts if v.points)) or [MISSING]
         commits = sorted({commit for v in verdicts if v.points for commit in v.commits.split(", ")})
-        where = "; ".join(f"{words.machine(v.machine)} {claims.dated(claims.counts(v), v)}" for v in verdicts)
+        where = claims.told(verdicts)
         if claim.judges_expectation and verdicts:
             told_as = [claims.EXPECTATION[word] for word in told_as]
             where = f"expected {claim.expected}: {where}"

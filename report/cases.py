@@ -7,7 +7,7 @@ import functools
 import math
 import pathlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from report.rows import Fault, Row
 
@@ -40,6 +40,22 @@ def kind_of_mesh(case: str) -> str:
 
 
 @functools.cache
+def shape_of_mesh(case: str) -> str:
+    """The same, with slender boxes, tubes and beams by themselves."""
+    name = ranked_case(case).mesh if case.startswith(("strong-", "weak-")) else case
+    kind = kind_of_mesh(name)
+    cells = re.match(r"box(\d+)x(\d+)x(\d+)", name)
+    if cells and is_slender([int(n) for n in cells.groups()]):
+        return "slender"
+    studied = STUDIED.fullmatch(name)
+    return kind or (studied[1] if studied else "")
+
+
+def is_slender(cells: Sequence[int]) -> bool:
+    return max(cells) >= 4 * min(cells)
+
+
+@functools.cache
 def mesh_of(case: str) -> Mesh:
     name = re.sub(r"-distorted", "", case)
     layers = ", four materials" if "-materials4" in name else ""
@@ -47,7 +63,7 @@ def mesh_of(case: str) -> Mesh:
     if cells := re.fullmatch(r"box(\d+)(?:x(\d+)x(\d+))?", name):
         n = [int(c) for c in cells.groups(cells[1])]
         of = "" if len(set(n)) == 1 else "×".join(map(str, n))
-        if max(n) >= 4 * min(n):
+        if is_slender(n):
             return Mesh("slender box" + layers, False, of)
         return Mesh("box" + layers, not of and not layers, of)
     kind = kind_of_mesh(name)

@@ -3,8 +3,9 @@ and as one of the report."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from report import model as model_, parts, statistics, text, words
 from report.cases import kind_of_mesh, mesh_of
@@ -12,9 +13,10 @@ from report.claim import Claim
 from report.render.tables import Cell, Table
 from report.verdicts import Decided, Verdict
 from report.text import count, interval
+from report.where import card
 from report.wholes import least_in_all, over_in_all, solves_of, wholes
 from report.rows import LEAST_PROCESSES
-from report.words import BLOCKS, ELEMENT, ELEMENTS
+from report.words import BLOCKS, ELEMENT, ELEMENTS, QUADRATIC
 
 FEW = "¹"
 Known = Mapping[str, tuple[Claim, Sequence[Verdict]]]
@@ -38,7 +40,11 @@ def cell(point: Decided | None) -> str:
     """A ratio with its interval and size; ≤: over one matrix alone; FEW: of fewer processes than an interval takes."""
     if point is None:
         return "-"
-    return f"{told(point.ratio, bool(point.lacks))}, {count(int(point.where['n_dof'] or 0))}"
+    return f"{short(point)}, {count(int(point.where['n_dof'] or 0))}"
+
+
+def short(point: Decided | None) -> str:
+    return "-" if point is None else told(point.ratio, bool(point.lacks))
 
 
 def told(r: statistics.Estimate | model_.Time, alone: bool) -> str:
@@ -76,43 +82,74 @@ def take(points: Sequence[Decided], solve: model_.Time | None = None) -> str:
     return "`patch`" if whole else f"`patch`, if `{points[0].lacks[0]}` is not faster"
 
 
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """What is known of an element on a machine: of claims the points at their largest meshes."""
+
+    element: str
+    machine: str
+    on_gpu: bool
+    box: Decided | None  # products with tangents; below others
+    other: Decided | None  # on an irregular mesh
+    sustained: Decided | None
+    floats: Decided | None
+    full_box: Decided | None  # tangents of 21 numbers
+    full_other: Decided | None
+    price: Decided | None  # of a fixed order
+    solves: tuple[str, str, str]  # without set-ups, with them, and who takes least with them
+    solve: model_.Time | None
+
+    @property
+    def take(self) -> str:
+        return take([p for p in (self.box, self.other, self.sustained) if p], self.solve)
+
+
+PRODUCTS_OVER = ("patch_over_matrix", "host_patch_over_matrix", "quadratic_over_matrix")
+
+
+def lines(known: Known) -> Iterator[Line]:
+    """Of each element and machine that has products of patch and of the matrix."""
+    for element in ELEMENTS:
+        for v in itertools.chain(*(known[name][1] for name in PRODUCTS_OVER if name in known)):
+            on_gpu = v.claim.name != "host_patch_over_matrix"
+            box, other = (largest(known, v.claim.name, v.machine, element, of) for of in (True, False))
+            if box is None and other is None:
+                continue
+            price = "price_of_order_quadratic" if element in QUADRATIC else "price_of_order"
+            sustained, floats, ordered = (largest(known, name, v.machine, element, True) if on_gpu else None
+                                          for name in ("sustained_over_matrix", "floats_over_matrix", price))
+            full = [largest(known, "full_tangents_over_matrix", v.machine, element, of, "jacvec_full")
+                    for of in (True, False)]
+            *told_solves, solve = solved(v.machine, "cuda" if on_gpu else "host", element)
+            yield Line(element, v.machine, on_gpu, box, other, sustained, floats, *full, ordered, tuple(told_solves),
+                       solve)
+
+
 HEADS = ["element", "on", "product: box", "without a pause", "irregular mesh", "box, floats", "box, 21 numbers",
          "irregular, 21 numbers", "plastic solve: box", "with set-ups", "least with set-ups", "`patch_ordered` takes",
          "take"]
 
 
-def lines(known: Known, named: Callable[[str, str], str]) -> list[list[str]]:
-    """For each element and machine what patch gains over the matrix, and what a fixed order costs. named: a machine by
-    its folder and backend."""
-    found = []
-    claims = ("patch_over_matrix", "host_patch_over_matrix", "quadratic_over_matrix")
-    for element in ELEMENTS:
-        for v in itertools.chain(*(known[name][1] for name in claims if name in known)):
-            on_gpu = v.claim.name != "host_patch_over_matrix"
-            backend = "cuda" if on_gpu else "host"
-            box, other = (largest(known, v.claim.name, v.machine, element, of) for of in (True, False))
-            if box is None and other is None:
-                continue
-            sustained, floats, price = (
-                largest(known, name, v.machine, element, True) if on_gpu else None
-                for name in ("sustained_over_matrix", "floats_over_matrix", "price_of_order"))
-            *told_solve, solve = solved(v.machine, backend, element)
-            full = (largest(known, "full_tangents_over_matrix", v.machine, element, of, "jacvec_full") for of in (True, False))
-            found.append([
-                ELEMENT[element], named(v.machine, backend), cell(box),
-                cell(sustained), cell(other), cell(floats), *map(cell, full),
-                *told_solve, cell(price),
-                take([p for p in (box, sustained, other) if p], solve)
-            ])
-    return found
+def cells_of(line: Line, named: str) -> list[str]:
+    """named: its machine."""
+    return [ELEMENT[line.element], named,
+            *map(cell, (line.box, line.sustained, line.other, line.floats, line.full_box, line.full_other)),
+            *line.solves, cell(line.price), line.take]
 
 
 def table(known: Known) -> list[str]:
-    """Of the README."""
-    def named(machine: str, backend: str) -> str:
-        return words.machine(machine) + " host" * (backend == "host")
+    """For each element and machine what patch gains over the matrix, and what a fixed order costs."""
+    told = [cells_of(line, card(line.machine, {"backend": "cuda" if line.on_gpu else "host"})) for line in lines(known)]
+    return text.table(HEADS, told, 2)
 
-    return text.table(HEADS, lines(known, named), 2)
+
+def brief(known: Known) -> list[str]:
+    """The same of GPUs on boxes, without sizes."""
+    told_lines = [[ELEMENT[line.element], card(line.machine, {}), line.take, short(line.box),
+                   line.solves[0].rpartition(", ")[0] or "-", *map(short, (line.price, line.full_box, line.floats))]
+                  for line in lines(known) if line.on_gpu]
+    head = ["element", "on", "take", "product", "plastic solve", "fixed order", "21 numbers", "floats"]
+    return text.table(head, told_lines, 3)
 
 
 SHOWN = ("element", "on", "take", "product: box", "irregular mesh", "box, 21 numbers", "plastic solve: box",
@@ -120,9 +157,10 @@ SHOWN = ("element", "on", "take", "product: box", "irregular mesh", "box, 21 num
 
 
 def table_of_report(known: Known, model: model_.Model) -> Table | None:
-    """The answer in one table: the columns of the README's that a page holds, with machines as captions have them."""
+    """The answer in one table: the columns that a page holds, with machines as captions have them."""
     cards = {(card.machine, card.backend): card.name.removeprefix("NVIDIA ") for card in model.cards}
-    found = lines(known, lambda machine, backend: cards.get((machine, backend), words.machine(machine)))
+    found = [cells_of(line, cards.get((line.machine, "cuda" if line.on_gpu else "host"), words.machine(line.machine)))
+             for line in lines(known)]
     if not found:
         return None
     columns = [HEADS.index(head) for head in SHOWN]
@@ -133,6 +171,6 @@ def table_of_report(known: Known, model: model_.Model) -> Table | None:
                  "the time of patch in a fixed order over that of patch. ≤: only the matrix with 3×3 blocks was "
                  "measured, so that the gain is an upper end and decides nothing. "
                  f"{FEW}: fewer than {LEAST_PROCESSES} processes. ~: noisy. "
-                 "[docs/strategies.md](../../docs/strategies.md#the-table-of-the-readme) says how each column comes "
+                 "[docs/strategies.md](../../docs/strategies.md#patch-over-the-matrix) says how each column comes "
                  "about.",
                  [HEADS[i] for i in columns], [[Cell(line[i]) for i in columns] for line in found], words=3)

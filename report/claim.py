@@ -36,7 +36,6 @@ class Claim:
     above: float | None
     below: float | None
     expected: str
-    asserted: bool
     reproduce: tuple[str, ...]
     minutes: float
     told_as: str  # "": the ratio or quantity; percent: the ratio in per cent; share: see shown
@@ -89,7 +88,7 @@ class Claim:
 
 PROGRAMS = ("kernels", "solves", "scaling", "bench")
 KEYS = {"asks", "sentence", "file", "quantity", "select", "of", "over", "free", "above", "below", "expected",
-        "asserted", "reproduce", "minutes", "as", "needs", "headline", "means", "rivals", "strongest", "tolerance"}
+        "reproduce", "minutes", "as", "needs", "headline", "means", "rivals", "strongest", "tolerance"}
 
 
 def usual_tolerance(quantity: str) -> float:
@@ -161,7 +160,7 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
             raise fault(f"free: {column!r} tells no points apart; those of {table['file']} have {', '.join(apart)}")
     return Claim(name, table["asks"], table["sentence"], table["file"], table["quantity"], table["select"], table["of"],
                  table.get("over"), tuple(table.get("free", ())), table.get("above"), table.get("below"),
-                 table.get("expected", ""), table.get("asserted", False), tuple(table.get("reproduce", ())),
+                 table.get("expected", ""), tuple(table.get("reproduce", ())),
                  table.get("minutes", 0.0), table.get("as", ""), table.get("needs", ""), table.get("headline", False),
                  table.get("rivals", 1), table.get("means", ""),
                  tuple(table["over"]["variant"] if strongest is True else strongest), tolerance)

@@ -23,6 +23,7 @@ from report.claim import Claim, chosen
 from report.quantities import QUANTITIES
 from report.text import count, digits
 from report.verdicts import FAILS, HOLDS, MISSING, UNSURE, Decided, Verdict, decide, decide_all, stale
+from report.where import LONG, SHORT, is_apart, phrase
 from report.words import ELEMENT, MESHES, several
 
 
@@ -31,9 +32,10 @@ def dated(said: str, v: Verdict) -> str:
     return said + (sources.WORDS if v.is_old else "")
 
 
-def sentence(claim: Claim, verdicts: Sequence[Verdict]) -> str:
-    """With the least and the largest ratio of all points, and the hosts that GPUs are compared with. Points of a claim over
-    the strongest of several that lack one of these are told apart."""
+def sentence(claim: Claim, verdicts: Sequence[Verdict], brief: bool = False) -> str:
+    """With the least and the largest ratio of all points, and the hosts that GPUs are compared with. Points of a claim
+    over the strongest of several that lack one of these are told apart; a brief one leaves them out where there are others.
+    """
     points = [p for v in verdicts for p in v.points]
     if not points:
         return claim.sentence.replace("{least} to {most}", "…").replace("{host}", "…") + " (Not measured.)"
@@ -42,7 +44,7 @@ def sentence(claim: Claim, verdicts: Sequence[Verdict]) -> str:
     words = claim.sentence.replace("{least} to {most}", "{least}") if least == most else claim.sentence
     hosts = sorted({p.host for p in points if p.host})
     told = words.format(least=least, most=most, host=", and ".join(hosts))
-    if len(whole) == len(points):
+    if len(whole) == len(points) or whole and brief:
         return told
     parts = [p for p in points if p.lacks]
     beside, lacks = {p.beside for p in parts}, {s for p in parts for s in p.lacks}
@@ -66,13 +68,26 @@ def ends(claim: Claim, points: Sequence[Decided]) -> tuple[str, str]:
     return digits(min(values)), digits(max(values))
 
 
-def alone(v: Verdict) -> str:
+def alone(verdicts: Sequence[Verdict], unit: str = "") -> str:
     """How many points are undecided, because not all that the claim is over was measured there: 7 over `a` alone, or
     without `b`."""
-    lacking = [p for p in v.points if p.lacks and p.verdict == UNSURE]
-    if lacking and v.claim.needs_some:
-        return f"{len(lacking)} without {named({s for p in lacking for s in p.lacks})}"
-    return f"{len(lacking)} over {named({p.beside for p in lacking})} alone" if lacking else ""
+    lacking = [p for v in verdicts for p in v.points if is_apart(p)]
+    if not lacking:
+        return ""
+    without = f"without {named({s for p in lacking for s in p.lacks})}"
+    over = f"over {named({p.beside for p in lacking})} alone"
+    units = f" {unit}{'s' * (len(lacking) > 1)}" * bool(unit)
+    return f"{len(lacking)}{units} {without if verdicts[0].claim.needs_some else over}"
+
+
+def told(verdicts: Sequence[Verdict], brief: bool = False) -> str:
+    """Where a claim holds, in one phrase for all machines. brief: where it is undecided in few words, and what was left
+    out not at all."""
+    where, noisy = phrase(verdicts, SHORT if brief else LONG), sum(v.noisy for v in verdicts)
+    apart = alone(verdicts, "point")
+    parts = [where, f"undecided at {apart}" * bool(apart), MISSING * (not where and not apart),
+             f"{noisy} left out as noisy" * bool(noisy and not brief)]
+    return "; ".join(part for part in parts if part) + (sources.WORDS if any(v.is_old for v in verdicts) else "")
 
 
 def scope(verdicts: Sequence[Verdict]) -> str:
@@ -89,8 +104,11 @@ def scope(verdicts: Sequence[Verdict]) -> str:
     kinds = {kind_of_mesh(str(w["case"])) for w in places if w.get("case")}
     meshes = [words for kind, words in MESHES.items() if kind in kinds]
     sizes = sorted(int(w["n_dof"]) for w in places if w.get("n_dof"))
-    both = "tangent products, elastic products", "tangent and elastic products"
-    operations = ", ".join(told("operation")).replace(*both)
+    operations = ", ".join(told("operation"))
+    for long, short in (("tangent products, elastic products", "tangent and elastic products"),
+                        ("tangent and elastic products, residuals", "products, residuals"),
+                        ("solves, solves with graphs", "solves")):
+        operations = operations.replace(long, short)
     parts = [" and ".join(told("element")), operations, ", ".join(meshes),
              ", ".join(sorted({str(w["problem"]) for w in places if w.get("problem")}))]
     if sizes:
@@ -147,7 +165,7 @@ def counts(v: Verdict) -> str:
         said = f"{told[HOLDS]} all {n} points"
     else:
         said = ", ".join(f"{told[word]} {v.count(word)}" for word in there) + f" of {n} points"
-    if apart := alone(v):
+    if apart := alone([v]):
         said = f"{UNSURE}, {apart}" if there == [UNSURE] and all(p.lacks for p in v.points) else f"{said}, {apart}"
     return said + (f", {v.noisy} {'more ' if n else ''}left out as noisy" if v.noisy else "")
 

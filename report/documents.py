@@ -5,6 +5,7 @@
     <!-- commands of claims -->     what reproduces each
     <!-- experiments -->            what is measured, which claims read it, how long it takes
     <!-- choice -->                 which strategy to take
+    <!-- brief choice -->           the same in few columns
     <!-- strategies -->             the inner loop of each beside its numbers
     <!-- predictions: PART -->      of chips that were not measured (report/prediction_tables.py)
     <!-- predicted solves -->       whole solves there, with products in doubles and in floats
@@ -22,8 +23,9 @@
     python3 -m report.documents --check    changes nothing; exit 1 where one is not what the rows say. Marks of rows whose
                                            sources have changed since (report/sources.py) are not compared
 
-Both exit with 1 where a claim that documents state (asserted) fails, and where a measured number is typed: stands outside
-such a part. Documents that results/README.md names may have such.
+Both exit with 1 where a sentence rests on a claim that does not say so (report/rests.py), where a paragraph compares
+strategies and rests on no claim, and where a measured number is typed: stands outside such a part. Documents that
+results/README.md names may have such.
 """
 
 from __future__ import annotations
@@ -38,17 +40,17 @@ from report import packages
 if __name__ == "__main__":
     packages.need("documents")
 
-from report import (choice, claims, model, parts, predict, predict_solves, prediction_tables, rows, sources,
-                    strategies, words)
+from report import (choice, claims, model, parts, predict, predict_solves, prediction_tables, rests, rows, sources,
+                    strategies)
 from report.claim import Claim, hardware, read_claims, usual_tolerance
 from report.model import ONE_PROCESS
-from report.verdicts import FAILS, MISSING, Verdict, decide_all
+from report.verdicts import MISSING, Verdict, decide_all
 from report.text import table, wrap
 from runner import readers
 
 PAGE = pathlib.Path("docs/claims.md")
-BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|strategies|predictions|predicted solves|"
-                   r"figure|picture|accuracy|references|work|set-ups|assembly|solved|validation|contact)"
+BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|brief choice|strategies|"
+                   r"predictions|predicted solves|figure|picture|accuracy|references|work|set-ups|assembly|solved|validation|contact)"
                    r"(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 QUANTITY = re.compile(r"\d[\d.,]*[ \u00a0]?(?:(?:[GM]DoF/s|ms|µs|ns|nJ|MHz|GB/s|GFLOP/s|MB|GB|W|s|%)(?![\w³])"
                       r"|times(?= as\b| faster| slower| longer))|\b(?:twice|half|three times|four times)(?= as (?:fast|long))")
@@ -56,6 +58,7 @@ QUANTITY = re.compile(r"\d[\d.,]*[ \u00a0]?(?:(?:[GM]DoF/s|ms|µs|ns|nJ|MHz|GB/s
 TYPED = ("add-a-strategy.md", "contact.md", "install.md", "method.md", "models.md", "newton.md", "preconditioner.md",
          "verification.md")
 SETTINGS = {"ranks.md": ("3 %", "30 s", "60 s"), "strategies.md": ("10 %",)}
+ADVISE = ("README.md", "findings.md", "quadratic.md", "strategies.md")  # they say which strategy to take
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
 
 All = Sequence[tuple[Claim, Sequence[Verdict]]]
@@ -64,14 +67,18 @@ All = Sequence[tuple[Claim, Sequence[Verdict]]]
 def page(decided: All) -> str:
     """docs/claims.md."""
     lines = ["# Claims and verdicts"] + wrap(
-        "Each sentence is decided by rows: [claims/](../claims/README.md) defines it, and `python3 -m report.documents` wrote "
-        "this page (`make tables`). A verdict counts points: elements, operations, meshes and sizes. Below each sentence "
-        "stands what must be at a point; it must be so for the whole interval of the ratio. A point of a claim beside "
-        "several strategies counts where it is so beside each of them, and its ratio is the one beside the strongest; "
-        "*pairs* says how many of all ratios hold. Of the runs of a machine that have all rows of a ratio the one decides it "
-        "that speaks at its place: that with most of the main strategies, then with most strategies, then with most "
-        "processes, then the newest ([rule](../report/selection.py)); of a claim about one strategy that with most "
-        "processes, then the newest. Where fewer than three processes measured, a ratio counts at least within a factor of "
+        "Each sentence is decided by rows: [claims/](../claims/README.md) defines it, and `python3 -m "
+        "report.documents` wrote this page (`make tables`). A verdict counts points: elements, operations, meshes and"
+        " sizes. *Where* merges those of all machines. Exceptions stand behind “but”, and what is not named is the "
+        "same everywhere. “At 8 of 105 places” says that there are too many to list; what they span follows. Points "
+        "of one mesh, size and operation are one place: it holds where all of them do. Below each sentence stands "
+        "what must be at a point; it must be so for the whole interval of the ratio. A point of a claim beside "
+        "several strategies counts where it is so beside each of them, and its ratio is the one beside the strongest;"
+        " *pairs* says how many of all ratios hold. Of the runs of a machine that have all rows of a ratio the one "
+        "decides it that speaks at its place: that with most of the main strategies, then with most strategies, then "
+        "with most processes, then the newest ([rule](../report/selection.py)); of a claim about one strategy that "
+        "with most processes, then the newest. Where fewer than three processes measured, a ratio counts at least "
+        "within a factor of "
         f"{ONE_PROCESS}, as far as independent runs have differed, and with the ends of the intervals of its samples. Each "
         "interval of a GPU's operations includes how far runs differ with the same kernels, as measured on H200 with Hex8 and Tet4 "
         "([table](../results/report/report.md#how-often-a-comparison-of-two-runs-is-wrong)). What is "
@@ -107,6 +114,7 @@ def _entry(claim: Claim, verdicts: Sequence[Verdict]) -> list[str]:
         f" A ratio that is measured anew agrees within {100 * claim.tolerance:g} %."
     lines += wrap(f"{what} at a point where {claims.bounds(claim)}.{agrees}") + [""]
     lines += wrap(f"Tested with {claims.scope(verdicts)}.") + [""] if any(v.points for v in verdicts) else []
+    lines += wrap(f"*Where*: {claims.told(verdicts)}.") + [""] if verdicts else []
     for v in verdicts:
         lines += wrap(f"- {claims.describe(v)}" + f"; rows of {v.commits}" * bool(v.points), "  ")
     needs = f"; it needs {claim.needs}" if claim.needs else ""
@@ -114,16 +122,16 @@ def _entry(claim: Claim, verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def bullet(claim: Claim, verdicts: Sequence[Verdict], up: str, brief: bool = False) -> list[str]:
-    """The sentence, on how many points of which machines it was decided, and unless it is brief what it was tested on."""
-    told = [f"{words.machine(v.machine)}: {claims.dated(claims.counts(v), v)}" for v in verdicts]
-    said = "; ".join(told + [f"tested with {claims.scope(verdicts)}"] * (any(v.points for v in verdicts) and not brief))
+    """The sentence, where it holds, and unless it is brief the question and what it was tested on."""
+    tested = f"; tested with {claims.scope(verdicts)}" if any(v.points for v in verdicts) and not brief else ""
     page = PAGE if not up else PAGE.name  # all documents but the README stand beside it
     link = f"[rows]({page}#{claim.name})"
     judged = f" Expected: {claim.expected}." if claim.expected else ""
     if not claim.judges_expectation and (claim.means or {claim.above, claim.below} != {None, 1.0}):
         judged += f" Holds where {claims.bounds(claim)}."
-    sentence = f"- **{claim.asks}** {claims.sentence(claim, verdicts)}{judged}"
-    return wrap(f"{sentence} ({said or MISSING}; {link})", "  ")
+    asked = "" if brief else f"**{claim.asks}** "
+    sentence = f"- {asked}{claims.sentence(claim, verdicts, brief)}{judged}"
+    return wrap(f"{sentence} ({claims.told(verdicts, brief=True)}{tested}; {link})", "  ")
 
 
 def predicted_solves() -> list[str]:
@@ -147,7 +155,8 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
     known = {claim.name: (claim, verdicts) for claim, verdicts in decided}
     up = "../" * (len(path.parts) - 1)
     made: dict[str, Callable[[], list[str]]] = {
-        "choice": lambda: choice.table(known), "predicted solves": predicted_solves,
+        "choice": lambda: choice.table(known), "brief choice": lambda: choice.brief(known),
+        "predicted solves": predicted_solves,
         "strategies": strategies.side_by_side, "experiments": readers.table,
         "commands of claims": lambda: commands([claim for claim, _ in decided])}
 
@@ -178,27 +187,44 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
 def new_texts(root: pathlib.Path, decided: All) -> dict[pathlib.Path, str]:
     """All documents with such parts, by their place below the root."""
     texts = {PAGE: page(decided)}
-    for path in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
+    for path in pages_of(root):
         text = path.read_text()
         if BLOCK.search(text):
             texts[path.relative_to(root)] = rewritten(path.relative_to(root), text, decided)
     return texts
 
 
-def failures(decided: All) -> list[str]:
-    return [f"{claim.name}: documents state it, and it fails: {claims.describe(v)}"
-            for claim, verdicts in decided if claim.asserted for v in verdicts if v.verdict == FAILS]
+CODE = re.compile(r"```.*?```", re.DOTALL)
+
+
+def typed(text: str, *made: re.Pattern[str]) -> str:
+    """What stands neither in a part that rows decide nor in code; lines keep their numbers."""
+    for pattern in (BLOCK, CODE, *made):
+        text = pattern.sub(lambda m: "\n" * m[0].count("\n"), text)
+    return text
+
+
+def pages_of(root: pathlib.Path) -> list[pathlib.Path]:
+    return [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+
+
+def unsupported(root: pathlib.Path, decided: All) -> list[str]:
+    """Faults: sentences whose claims do not say so, and comparisons that rest on no claim."""
+    known, faults = {claim.name: (claim, verdicts) for claim, verdicts in decided}, []
+    for path in pages_of(root):
+        name, text = path.relative_to(root), path.read_text()
+        faults += rests.faults(name, text, known)
+        faults += rests.unmarked(name, typed(text)) if path.name in ADVISE else []
+    return faults
 
 
 def typed_numbers(root: pathlib.Path) -> list[str]:
     """Faults: measured numbers of documents that stand neither in a part that rows decide nor in code."""
     faults = []
-    for path in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
+    for path in pages_of(root):
         if path.name in (PAGE.name, *TYPED) or not path.exists():
             continue
-        text = path.read_text()
-        for made in (BLOCK, re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)):
-            text = made.sub(lambda m: "\n" * m[0].count("\n"), text)
+        text = typed(path.read_text(), re.compile(r"`[^`\n]*`"), rests.MARK)
         faults += [f"{path.relative_to(root)}:{text.count(chr(10), 0, m.start()) + 1}: {m[0]}: a measured number is typed; say "
                    "it by a part that rows decide" for m in QUANTITY.finditer(text)
                    if m[0] not in ("95 %", *SETTINGS.get(path.name, ()))]
@@ -206,7 +232,7 @@ def typed_numbers(root: pathlib.Path) -> list[str]:
 
 
 def run(decided: All, check: bool, root: pathlib.Path = model.ROOT) -> int:
-    faults = failures(decided) + typed_numbers(root)
+    faults = unsupported(root, decided) + typed_numbers(root)
     for path, text in new_texts(root, decided).items():
         there = root / path
         old = there.read_text() if there.exists() else ""

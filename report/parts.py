@@ -13,10 +13,10 @@ from report import accuracy as accuracy_, bracket, contact as contact_, model as
 from report.figures import every_figure
 from report.model import ROOT, Card, Model, Point
 from report.panels import Figure
-from report.render.tables import fullest, listed
+from report.render.tables import fullest
 from report.rows import Fault
 from report.set_ups import Strategies, break_even, by_strategy, fastest_without, of_run
-from report.text import count, digits, table, wrap
+from report.text import count, digits, listed, table, wrap
 from report.wholes import least_in_all, solves_of, wholes
 from report.words import A_LAUNCH_EACH_COLOUR, CHOOSES, ELEMENT, ELEMENTS, OPERATION
 

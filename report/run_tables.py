@@ -10,11 +10,11 @@ from report import model as model_
 from report.captions import FASTER
 from report.cases import cells_per_rank, ranked_case
 from report.model import Model, Point, Time, interval
-from report.render.tables import Cell, Table, kinds, listed
+from report.render.tables import Cell, Table, kinds
 from report.rows import Row, Value
 from report.run_cells import Entry, code, milliseconds, number, small, throughput
 from report.run_kernels import kernel_tables
-from report.text import digits
+from report.text import digits, listed
 from report.wholes import OWN, PHASES
 from report.words import A_LAUNCH_EACH_COLOUR, CHOOSES, NOT_A_STRATEGY, in_order
 

@@ -2,6 +2,7 @@
 
 import math
 import textwrap
+from collections.abc import Iterable
 
 
 def digits(value: float) -> str:
@@ -26,6 +27,12 @@ def seconds(value: float) -> str:
         if value >= size:
             return f"{digits(value / size)} {unit}"
     return f"{digits(value / 1e-9)} ns"
+
+
+def listed(words: Iterable[str]) -> str:
+    """a, b and c"""
+    items = list(words)
+    return ", ".join(items[:-1]) + " and " + items[-1] if len(items) > 1 else "".join(items)
 
 
 def table(head: list[str], lines: list[list[str]], words: int, behind: int = 0, aligned: bool = False) -> list[str]:

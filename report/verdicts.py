@@ -18,7 +18,7 @@ from report.selection import Rank, rank
 
 HOLDS, FAILS, UNSURE, MISSING = "holds", "fails", "cannot tell", "not measured"
 # Columns that say where a point is.
-PLACE = ("element", "operation", "case", "n_dof", "ranks", "problem", "jacobian", "depth")
+PLACE = ("backend", "variant", "element", "operation", "case", "n_dof", "ranks", "problem", "jacobian", "depth")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,6 +3,7 @@ them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 
@@ -48,7 +49,7 @@ OPERATION = {
 # Of several operations, solves and meshes.
 SEVERAL = {operation: words if words.endswith("s") else f"{words}s" for operation, words in OPERATION.items()} | {
     "solve": "solves", "solve_graph": "solves with graphs"}
-MESHES = {"box": "boxes", "irregular": "irregular meshes", "bracket": "brackets"}
+MESHES = {"box": "boxes", "slender": "slender boxes", "irregular": "irregular meshes", "bracket": "brackets", "tube": "tubes", "beam": "beams"}
 PRODUCTS = ("jacvec", "jacvec_elastic", "residual")
 MATRIX = ("assembled_bsr", "assembled_symmetric", "assembled_cusparse", "assembled_csr")
 # Without one of these a comparison may crown the wrong strategy: the fastest of those that store no matrix, the one that
@@ -104,9 +105,17 @@ def jacobian_words(jacobian: str, depth: int) -> str:
     return (f", {JACOBIAN[jacobian]}" if jacobian != "tangent" else "") + (f", Anderson {depth}" if depth else "")
 
 
+MAKERS = {"amd": "AMD", "epyc": "EPYC", "intel": "Intel", "xeon": "Xeon"}
+
+
 def machine(slug: str) -> str:
-    """nvidia-h100-80gb-hbm3: H100."""
-    return slug.split("-")[1].upper() if slug.startswith("nvidia-") else slug
+    """nvidia-h100-80gb-hbm3: H100; amd-epyc-2-cores: AMD EPYC with 2 cores."""
+    if slug.startswith("nvidia-"):
+        return slug.split("-")[1].upper()
+    host = re.fullmatch(r"([a-z-]+)-(\d+-cores)", slug)
+    names = [MAKERS[word] for word in host[1].split("-") if word in MAKERS] if host else []
+    return f"{' '.join(names)} with {host[2].replace('-', ' ')}" if host and names else slug
+
 
 # Which elements are plastic, where a share was asked for; and the pattern of a state that was solved.
 PATTERNS = {"clustered": "one slab", "scattered": "elements at random", "zones": "a few zones"}

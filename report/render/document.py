@@ -18,9 +18,9 @@ from report.render.accuracy import accuracy_table
 from report.render.blocks import CLAIM_KEYS, Claims, Document, Points, Section, Shown, Words, contents, laid_out
 from report.render.jacobians import jacobians_table
 from report.render.tables import (GIGA, Cell, Table, answers, answers_table, break_even_table, choice_table, fastest_matrix,
-                                  fullest, listed, machines_table, processes_table, runs_table, scaling_table,
+                                  fullest, machines_table, processes_table, runs_table, scaling_table,
                                   solve_choice_table, solves_table, strategies_table)
-from report.text import count, digits
+from report.text import count, digits, listed
 from report.wholes import is_usual, solves_of
 from report.words import ELEMENT, ELEMENTS, MAIN, PRODUCTS, STRATEGY
 

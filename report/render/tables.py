@@ -13,7 +13,7 @@ from report.places import LEAST_DOF, Place, Winner, one, places, ranked, winners
 from report.rows import LEAST_PROCESSES
 from report.scaling_figures import speeds
 from report.selection import by_strategy, speaking
-from report.text import count, digits, seconds
+from report.text import count, digits, listed, seconds
 from report.wholes import solves_of, wholes
 from report.words import BLOCKS, CHOOSES, ELEMENT, MATRIX, NOT_A_STRATEGY, OPERATION, PRECONDITION, PRODUCTS, STRATEGY, \
     jacobian_words, problem_words
@@ -80,11 +80,6 @@ def number(time: model_.Time | None, factor: float = 1.0) -> Cell:
 
 def size(n: int) -> Cell:
     return Cell(count(n), float(n))
-
-
-def listed(words: Iterable[str]) -> str:
-    items = list(words)
-    return ", ".join(items[:-1]) + " and " + items[-1] if len(items) > 1 else "".join(items)
 
 
 def fullest(model: Model, card: Card, element: str, irregular: bool = False) -> list[Point]:

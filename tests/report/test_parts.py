@@ -53,14 +53,14 @@ class Take(unittest.TestCase):
         self.assertEqual(choice.cell(point(3000000, 3)), "1.50 (1.40–1.60), 3.00 M")
 
     def test_the_report_has_the_columns_that_a_page_holds_and_names_of_cards(self):
-        line = ["Hex8", "", *(f"{i}.00 (0.90–1.10), 6.44 M" for i in range(8)), "`patch`", "1.00, 6.44 M", "`patch`"]
-        self.assertEqual(len(line), len(choice.HEADS))
-        with mock.patch.object(choice, "lines", lambda known, named: [[line[0], named("m", "cuda"), *line[2:]]]):
+        line = choice.Line("hex8", "m", True, None, None, None, None, None, None, None, ("1.50, 3.09 M", "-", "-"), None)
+        self.assertEqual(len(choice.cells_of(line, "")), len(choice.HEADS))
+        with mock.patch.object(choice, "lines", lambda known: [line]):
             found = choice.table_of_report({}, mock.Mock(cards=[model.Card("m", "cuda", "NVIDIA H200", 0)]))
-        self.assertEqual([cell.text for cell in found.rows[0]][:4],
-                         ["Hex8", "H200", "`patch`", "0.00 (0.90–1.10), 6.44 M"])
+        self.assertEqual([cell.text for cell in found.rows[0]][:2], ["Hex8", "H200"])
+        self.assertEqual(found.rows[0][list(choice.SHOWN).index("plastic solve: box")].text, "1.50, 3.09 M")
         self.assertEqual(found.columns, list(choice.SHOWN))
-        with mock.patch.object(choice, "lines", lambda known, named: []):
+        with mock.patch.object(choice, "lines", lambda known: []):
             self.assertIsNone(choice.table_of_report({}, mock.Mock(cards=[])))
 
 
@@ -216,6 +216,27 @@ class Rows(unittest.TestCase):
         solve, with_set_ups, least, _ = choice.solved("m", "cuda", "hex8")
         self.assertTrue(solve.endswith(", 311 K") and with_set_ups.endswith(", 311 K"), (solve, with_set_ups))
         self.assertEqual(least, "`element_atomic`")
+
+    def test_the_brief_choice_has_a_line_for_each_gpu(self):
+        """Of one element on two machines: on a host there is no such line, and no cell tells a size."""
+        self.use(c1=self.with_set_ups())
+        where = {"element": "hex8", "operation": "jacvec", "case": "box128-distorted", "n_dof": 6440067}
+        of = {claim.name: claim for claim in read_claims()}
+
+        def known(name: str, machine: str, ratio: float, operation: str = "jacvec", processes: int = 3) -> Verdict:
+            r = statistics.Estimate(ratio, 0.9 * ratio, 1.1 * ratio, processes)
+            at = where | {"operation": operation}
+            return Verdict(of[name], machine, "holds", (Decided(at, "assembled_bsr", r, "holds", "c1", False),))
+
+        verdicts = [known("patch_over_matrix", "nvidia-h200", 2.0), known("host_patch_over_matrix", "m", 3.0),
+                    known("price_of_order", "nvidia-h200", 1.05), known("floats_over_matrix", "nvidia-h200", 2.5, processes=1),
+                    known("full_tangents_over_matrix", "nvidia-h200", 0.8, "jacvec_full")]
+        table = {v.claim.name: (v.claim, [v]) for v in verdicts}
+        head, _, *lines = choice.brief(table)
+        self.assertEqual(lines, ["| Hex8 | H200 | `patch` | 2.00 (1.80–2.20) | - | 1.05 (0.945–1.16) | 0.800 (0.720–0.880) | "
+                                 "2.50 (2.25–2.75)¹ |"])
+        self.assertEqual(head.count("|"), lines[0].count("|"))
+        self.assertEqual(len(choice.table(table)), 4)  # with the host
 
     def test_a_part_is_written_and_found_to_be_right(self):
         self.use(c1=small.plenty())
