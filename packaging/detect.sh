@@ -64,7 +64,8 @@ choose() {
 # package NAME: "FLAGS|LIBS" as pkg-config has them, else the given
 package() {
     if command -v pkg-config >/dev/null 2>&1 && pkg-config --exists "$1" 2>/dev/null; then
-        echo "$(pkg-config --cflags "$1")|$(pkg-config --libs "$1")"
+        # it names folders that are not the system's own alone: programs find their libraries there, too
+        echo "$(pkg-config --cflags "$1")|$(pkg-config --libs "$1" | sed 's/-L\([^ ]*\)/& -Wl,-rpath,\1/g')"
     else
         echo "$2"
     fi
