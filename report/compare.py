@@ -48,6 +48,7 @@ if __name__ == "__main__":
 from report import calibration, environments, model, rows, statistics, text
 from report.calibration import SLOWER, Spread
 from report.rows import LEAST_PROCESSES
+from report.words import QUADRATIC
 
 ALPHA = 0.05
 MOST_SPLITS = 200
@@ -234,11 +235,13 @@ def _least_count(medians: Iterable[list[float]], needed: int) -> int:
 
 def calibrate(run: dict[Key, Side], other: dict[Key, Side] | None = None,
               told_by_others: Spread = Spread()) -> Calibration:
-    """Of the points that have enough processes, in both runs where there are two. Fault where none has."""
+    """Of the points that have enough processes, in both runs where there are two. Of two commits linear elements alone:
+    kernels of quadratic ones have changed between those whose runs are kept. Fault where none has."""
     needed = 2 * LEAST_PROCESSES if other is None else LEAST_PROCESSES
     keys = [key for key, side in run.items() if all(
         s is not None and not s.fault() and len(s.medians) >= needed
-        for s in (side, side if other is None else other.get(key)))]
+        for s in (side, side if other is None else other.get(key)))
+        and (other is None or side.rows[0]["element"] not in QUADRATIC)]
     first = [run[key].medians for key in keys]
     if other is None:
         second, n = first, _least_count(first, needed)

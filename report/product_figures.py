@@ -359,4 +359,4 @@ def break_even(model: Model, card: Card) -> Figure | None:
                   "product of those that the run has, "
                   f"{card.words}. Below the dashed line the matrix loses. Computed from medians of one run, set-up "
                   "measured once; grey: other strategies; "
-                  f"{where(runs)}.", panels, runs, columns=2, height=height, left=1.25, right=beside(panels))
+                  f"{where(runs)}.", panels, runs, columns=2, height=height, left=1.4, right=beside(panels))
