@@ -7,7 +7,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from report import model as model_, parts, statistics, text, words
+from report import model as model_, statistics, text, words
 from report.cases import kind_of_mesh, mesh_of
 from report.claim import Claim
 from report.render.tables import Cell, Table
@@ -52,10 +52,10 @@ def told(r: statistics.Estimate | model_.Time, alone: bool) -> str:
     return f"{'≤ ' * alone}{interval(r.value, r.low, r.high)}{few}"
 
 
-def solved(machine: str, backend: str, element: str) -> tuple[str, str, str, model_.Time | None]:
+def solved(model: model_.Model, machine: str, backend: str, element: str) -> tuple[str, str, str, model_.Time | None]:
     """Of the largest plastic solve on a box: the matrix's time over that of patch, without set-ups and with them and with
     assembly, of the matrix that takes least each time; the fastest with set-ups; and the first ratio as a number."""
-    found = [(place, some) for place, some in solves_of(parts.model(), least=2).items()
+    found = [(place, some) for place, some in solves_of(model, least=2).items()
              if place[0].machine == machine and place[0].backend == backend and place[2] == element
              and place[1].endswith("-steps") and kind_of_mesh(place[1]) == "box" and {"patch", "assembled_bsr"} <= {p.strategy for p in some}]
     if not found:
@@ -107,7 +107,7 @@ class Line:
 PRODUCTS_OVER = ("patch_over_matrix", "host_patch_over_matrix", "quadratic_over_matrix")
 
 
-def lines(known: Known) -> Iterator[Line]:
+def lines(known: Known, model: model_.Model) -> Iterator[Line]:
     """Of each element and machine that has products of patch and of the matrix."""
     for element in ELEMENTS:
         for v in itertools.chain(*(known[name][1] for name in PRODUCTS_OVER if name in known)):
@@ -120,7 +120,7 @@ def lines(known: Known) -> Iterator[Line]:
                                           for name in ("sustained_over_matrix", "floats_over_matrix", price))
             full = [largest(known, "full_tangents_over_matrix", v.machine, element, of, "jacvec_full")
                     for of in (True, False)]
-            *told_solves, solve = solved(v.machine, "cuda" if on_gpu else "host", element)
+            *told_solves, solve = solved(model, v.machine, "cuda" if on_gpu else "host", element)
             yield Line(element, v.machine, on_gpu, box, other, sustained, floats, *full, ordered, tuple(told_solves),
                        solve)
 
@@ -137,17 +137,18 @@ def cells_of(line: Line, named: str) -> list[str]:
             *line.solves, cell(line.price), line.take]
 
 
-def table(known: Known) -> list[str]:
+def table(known: Known, model: model_.Model) -> list[str]:
     """For each element and machine what patch gains over the matrix, and what a fixed order costs."""
-    told = [cells_of(line, card(line.machine, {"backend": "cuda" if line.on_gpu else "host"})) for line in lines(known)]
+    told = [cells_of(line, card(line.machine, {"backend": "cuda" if line.on_gpu else "host"}))
+            for line in lines(known, model)]
     return text.table(HEADS, told, 2)
 
 
-def brief(known: Known) -> list[str]:
+def brief(known: Known, model: model_.Model) -> list[str]:
     """The same of GPUs on boxes, without sizes."""
     told_lines = [[ELEMENT[line.element], card(line.machine, {}), line.take, short(line.box),
                    line.solves[0].rpartition(", ")[0] or "-", *map(short, (line.price, line.full_box, line.floats))]
-                  for line in lines(known) if line.on_gpu]
+                  for line in lines(known, model) if line.on_gpu]
     head = ["element", "on", "take", "product", "plastic solve", "fixed order", "21 numbers", "floats"]
     return text.table(head, told_lines, 3)
 
@@ -160,7 +161,7 @@ def table_of_report(known: Known, model: model_.Model) -> Table | None:
     """The answer in one table: the columns that a page holds, with machines as captions have them."""
     cards = {(card.machine, card.backend): card.name.removeprefix("NVIDIA ") for card in model.cards}
     found = [cells_of(line, cards.get((line.machine, "cuda" if line.on_gpu else "host"), words.machine(line.machine)))
-             for line in lines(known)]
+             for line in lines(known, model)]
     if not found:
         return None
     columns = [HEADS.index(head) for head in SHOWN]

@@ -155,7 +155,8 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
     known = {claim.name: (claim, verdicts) for claim, verdicts in decided}
     up = "../" * (len(path.parts) - 1)
     made: dict[str, Callable[[], list[str]]] = {
-        "choice": lambda: choice.table(known), "brief choice": lambda: choice.brief(known),
+        "choice": lambda: choice.table(known, parts.model()),
+        "brief choice": lambda: choice.brief(known, parts.model()),
         "predicted solves": predicted_solves,
         "strategies": strategies.side_by_side, "experiments": readers.table,
         "commands of claims": lambda: commands([claim for claim, _ in decided])}

@@ -101,11 +101,6 @@ def _reader_of(name: str) -> Callable[[str], Value]:
     return lambda text: int(text) if text else None
 
 
-def value_of(name: str, text: str) -> Value:
-    """A cell as its column's type; None where it is empty. ValueError where it is not of that type."""
-    return _reader_of(name)(text)
-
-
 def read(path: pathlib.Path | str, kind: str | None = None, only: Mapping[str, str] | None = None) -> list[Row]:
     """All rows of a file; `only`: those with these cells. Columns that older rows lack have what `absent` says. Fault
     where it is not of its kind, or where two rows of one point have the same number of a process."""

@@ -49,7 +49,8 @@ OPERATION = {
 # Of several operations, solves and meshes.
 SEVERAL = {operation: words if words.endswith("s") else f"{words}s" for operation, words in OPERATION.items()} | {
     "solve": "solves", "solve_graph": "solves with graphs"}
-MESHES = {"box": "boxes", "slender": "slender boxes", "irregular": "irregular meshes", "bracket": "brackets", "tube": "tubes", "beam": "beams"}
+MESHES = {"box": "boxes", "slender": "slender boxes", "irregular": "irregular meshes", "bracket": "brackets",
+          "tube": "tubes", "beam": "beams"}
 PRODUCTS = ("jacvec", "jacvec_elastic", "residual")
 MATRIX = ("assembled_bsr", "assembled_symmetric", "assembled_cusparse", "assembled_csr")
 # Without one of these a comparison may crown the wrong strategy: the fastest of those that store no matrix, the one that

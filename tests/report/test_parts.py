@@ -55,12 +55,12 @@ class Take(unittest.TestCase):
     def test_the_report_has_the_columns_that_a_page_holds_and_names_of_cards(self):
         line = choice.Line("hex8", "m", True, None, None, None, None, None, None, None, ("1.50, 3.09 M", "-", "-"), None)
         self.assertEqual(len(choice.cells_of(line, "")), len(choice.HEADS))
-        with mock.patch.object(choice, "lines", lambda known: [line]):
+        with mock.patch.object(choice, "lines", lambda known, model: [line]):
             found = choice.table_of_report({}, mock.Mock(cards=[model.Card("m", "cuda", "NVIDIA H200", 0)]))
         self.assertEqual([cell.text for cell in found.rows[0]][:2], ["Hex8", "H200"])
         self.assertEqual(found.rows[0][list(choice.SHOWN).index("plastic solve: box")].text, "1.50, 3.09 M")
         self.assertEqual(found.columns, list(choice.SHOWN))
-        with mock.patch.object(choice, "lines", lambda known: []):
+        with mock.patch.object(choice, "lines", lambda known, model: []):
             self.assertIsNone(choice.table_of_report({}, mock.Mock(cards=[])))
 
 
@@ -213,7 +213,7 @@ class Rows(unittest.TestCase):
 
     def test_solves_of_the_choice_say_their_size(self):
         self.use(c1=self.with_set_ups())
-        solve, with_set_ups, least, _ = choice.solved("m", "cuda", "hex8")
+        solve, with_set_ups, least, _ = choice.solved(parts.model(), "m", "cuda", "hex8")
         self.assertTrue(solve.endswith(", 311 K") and with_set_ups.endswith(", 311 K"), (solve, with_set_ups))
         self.assertEqual(least, "`element_atomic`")
 
@@ -232,11 +232,11 @@ class Rows(unittest.TestCase):
                     known("price_of_order", "nvidia-h200", 1.05), known("floats_over_matrix", "nvidia-h200", 2.5, processes=1),
                     known("full_tangents_over_matrix", "nvidia-h200", 0.8, "jacvec_full")]
         table = {v.claim.name: (v.claim, [v]) for v in verdicts}
-        head, _, *lines = choice.brief(table)
+        head, _, *lines = choice.brief(table, parts.model())
         self.assertEqual(lines, ["| Hex8 | H200 | `patch` | 2.00 (1.80–2.20) | - | 1.05 (0.945–1.16) | 0.800 (0.720–0.880) | "
                                  "2.50 (2.25–2.75)¹ |"])
         self.assertEqual(head.count("|"), lines[0].count("|"))
-        self.assertEqual(len(choice.table(table)), 4)  # with the host
+        self.assertEqual(len(choice.table(table, parts.model())), 4)  # with the host
 
     def test_a_part_is_written_and_found_to_be_right(self):
         self.use(c1=small.plenty())
