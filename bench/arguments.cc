@@ -72,6 +72,9 @@ const char help[] =
     "                         holds; rows are of the samples after the first fifth (0: short samples of\n"
     "                         all in turns)\n"
     "  --fe_cold              times single calls that find none of their data in the last cache\n"
+    "  --fe_slower=PERCENT    does 1, 2 or 5 per cent more calls than it counts: operations that are slower "
+    "by a\n"
+    "                         known share, which a comparison of runs must see (0)\n"
     "  --fe_process=N         number of this process among those that measure the same, for rows and\n"
     "                         samples (1)\n"
     "  --fe_rows=FILE         adds result rows to a file, CSV\n"
@@ -166,6 +169,12 @@ fe_status set_flag(arguments &a, const std::string &flag, const std::string &val
     /* Small counters of RAPL begin again after 65 kJ: at less than 1 kW once a minute at most. */
     if (flag == "fe_energy") return number("fe_energy", value, 0.0, 60.0, &a.energy);
     if (flag == "fe_sustained") return number("fe_sustained", value, 0.0, 3600.0, &a.sustained);
+    if (flag == "fe_slower") {
+        FE_TRY(number("fe_slower", value, 0, 5, &x));
+        if (x != 0 && x != 1 && x != 2 && x != 5)
+            return fe_fail(FE_BAD_INPUT, "--fe_slower=%s: is not 0, 1, 2 or 5", value.c_str());
+        return a.slower = (int)x, FE_OK;
+    }
     if (flag == "fe_process") {
         FE_TRY(number("fe_process", value, 1, 1e6, &x));
         if (x != (int)x)
@@ -366,6 +375,8 @@ fe_status parse(int argc, char **argv, arguments &a, std::vector<char *> &rest)
     if (a.cold && a.sustained > 0.0)
         return fe_fail(FE_BAD_INPUT,
                        "--fe_cold: not with --fe_sustained, since a cold call is one behind a pause");
+    if (a.slower && (a.cold || a.sustained > 0.0))
+        return fe_fail(FE_BAD_INPUT, "--fe_slower: not with --fe_cold or --fe_sustained");
     FE_TRY(check_state(a));
     set_defaults(a);
     return FE_OK;

@@ -26,9 +26,9 @@ struct arguments {
     bench_pattern pattern = BENCH_CLUSTERED;
     bench_operand operand = BENCH_RANDOM;
     double plastic = 1.0, energy = 0.0, sustained = 0.0;
-    int threads = 0, refine = 0, process = 1;
-    std::map<std::string, std::string> given; /* febench's flags and their values */
-    std::string problem, state;               /* of a part; neither, or both */
+    int threads = 0, refine = 0, process = 1, slower = 0; /* per cent */
+    std::map<std::string, std::string> given;             /* febench's flags and their values */
+    std::string problem, state;                           /* of a part; neither, or both */
     std::string rows, samples, machine, give_up, out, out_format = "json", format, filter;
     std::string least; /* --benchmark_min_time */
     bool slug = false, done = false, cold = false;

@@ -56,7 +56,7 @@ fe_status add_group(const arguments &a, const bench_mesh *mesh, const fe_backend
     g->box.materials = a.materials, g->box.full = has_full(a);
     for (const double contact : a.contacts) g->box.contact[g->box.n_contact++] = contact;
     g->how = a.sustained > 0.0 ? SUSTAINED : a.cold ? COLD : BURST;
-    g->sustained = a.sustained, g->process = a.process;
+    g->sustained = a.sustained, g->slower = a.slower, g->process = a.process;
     const std::string prefix =
         std::string(backend->name) + "/" + fe_kind_name(kind) + "/" +
         (mesh->shape == BENCH_BOX && a.materials == 1 ? "" : g->mesh_name + "/") + std::to_string(g->n_dof) +

@@ -31,6 +31,7 @@ static const char help_text[] =
     "  --backend host|cuda       where matrix and vectors are; cuda needs a PETSc with CUDA, and a hypre\n"
     "                            with CUDA for boomeramg (host)\n"
     "  --repetitions N           samples (7)\n"
+    "  --process N               number of this run among those that measure the same, for rows (1)\n"
     "  --rows FILE.csv           adds result rows to a file: results/README.md defines them\n"
     "  --give-up STATUS          run nothing: write a row with this status, as a sweep does after a crash\n"
     "  --help --version\n"
@@ -77,7 +78,7 @@ enum { HYPRE_ON_GPUS = 0 };
 typedef struct arguments {
     whole_choice choice;
     const char *rows, *give_up;
-    int kind, backend, repetitions, done;
+    int kind, backend, repetitions, process, done;
 } arguments;
 
 /* Our matrix on every process, and PETSc's on all of them together. */
@@ -364,7 +365,8 @@ static fe_status open_row(bench *b)
     b->row.row.backend = backend_names[b->arguments->backend];
     b->row.krylov = "cg", b->row.precondition = kind_names[b->arguments->kind];
     b->row.row.variant = variant_names[b->arguments->kind];
-    b->row.row.ranks = b->size, b->row.row.threads = 1, b->row.row.order = fe_order_names[FE_ORDER_BISECTION];
+    b->row.row.ranks = b->size, b->row.row.threads = 1, b->row.row.process = b->arguments->process;
+    b->row.row.order = fe_order_names[FE_ORDER_BISECTION];
     return FE_OK;
 }
 
@@ -438,11 +440,21 @@ static fe_status run(const arguments *a)
 
 /* --- command line ----------------------------------------------------------------------------------- */
 
-enum { OPT_PRECONDITION = 256, OPT_BACKEND, OPT_REPETITIONS, OPT_ROWS, OPT_GIVE_UP, OPT_HELP, OPT_VERSION };
+enum {
+    OPT_PRECONDITION = 256,
+    OPT_BACKEND,
+    OPT_REPETITIONS,
+    OPT_PROCESS,
+    OPT_ROWS,
+    OPT_GIVE_UP,
+    OPT_HELP,
+    OPT_VERSION
+};
 static const struct option flags[] = {WHOLE_FLAGS,
                                       {"precondition", 1, 0, OPT_PRECONDITION},
                                       {"backend", 1, 0, OPT_BACKEND},
                                       {"repetitions", 1, 0, OPT_REPETITIONS},
+                                      {"process", 1, 0, OPT_PROCESS},
                                       {"rows", 1, 0, OPT_ROWS},
                                       {"give-up", 1, 0, OPT_GIVE_UP},
                                       {"help", 0, 0, OPT_HELP},
@@ -455,6 +467,7 @@ static fe_status set_flag(arguments *a, int key, const char *flag, const char *t
     case OPT_ROWS: a->rows = text; return FE_OK;
     case OPT_GIVE_UP: a->give_up = text; return FE_OK;
     case OPT_REPETITIONS: return option_whole(flag, text, 1, MOST_REPETITIONS, &a->repetitions);
+    case OPT_PROCESS: return option_whole(flag, text, 1, 1000000, &a->process);
     case OPT_PRECONDITION: return option_choice(flag, text, kind_names, N_KIND, &a->kind);
     case OPT_BACKEND: return option_choice(flag, text, backend_names, N_BACKEND, &a->backend);
     }
@@ -505,12 +518,15 @@ static fe_status parse(int argc, char **argv, arguments *a)
 
 int main(int argc, char **argv)
 {
-    arguments a = {.choice = {.element = FE_HEX8, .load = WHOLE_LINEAR}, .repetitions = 7};
+    arguments a = {.choice = {.element = FE_HEX8, .load = WHOLE_LINEAR}, .repetitions = 7, .process = 1};
     fe_program_begin();
     fe_status status = parse(argc, argv, &a);
     if (status == FE_OK && !a.done && !fe_launch_joins()) status = fe_mpi_refuse(0, 1);
     if (status == FE_OK && !a.done) {
         int rank = 0, size = 1;
+        /* Else a PETSc with CUDA ends where its MPI can't read device memory. PETSC_OPTIONS may say
+         * otherwise. */
+        if (HAS_GPUS) PetscOptionsSetValue(NULL, "-use_gpu_aware_mpi", "0");
         if (PetscInitializeNoArguments()) return 1;
         MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
         MPI_Comm_size(PETSC_COMM_WORLD, &size);

@@ -51,9 +51,8 @@ struct point {
 };
 
 /* burst: short samples of all points in turns. sustained: one point without pause, seconds long. cold: single
- * calls behind data that fill the cache. */
+ * calls behind data that fill the cache. slower: short samples that do more calls than they count. */
 enum condition { BURST, SUSTAINED, COLD };
-inline const char *const condition_names[] = {"burst", "sustained", "cold"};
 
 /* In the order auto, strategies that want pieces have a workload of their own: the same mesh and state in
  * another order. All are resident at the same time. */
@@ -69,6 +68,7 @@ struct group {
     bench_conditions *around = nullptr;  /* of the backend, while anything is timed */
     bench_cold cold[2] = {};             /* of the workloads; opened with the first cold call */
     condition how = BURST;
+    int slower = 0;         /* per cent of calls that are not counted, of BURST */
     double sustained = 0.0; /* seconds without pause */
     int process = 1;
     std::vector<entrant> entrants;

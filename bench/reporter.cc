@@ -15,6 +15,13 @@ namespace bench
 namespace
 {
 
+const char *condition_name(const group &g)
+{
+    static const char *const names[] = {"burst", "sustained", "cold"};
+    static const char *const slower[] = {"burst", "slower1", "slower2", "", "", "slower5"};
+    return g.how == BURST ? slower[g.slower] : names[g.how];
+}
+
 /* What is known of a point besides its times. device has to live as long as the row. */
 fe_row row_of(const point &p, const fe_machine &m, const std::string &device)
 {
@@ -33,7 +40,7 @@ fe_row row_of(const point &p, const fe_machine &m, const std::string &device)
     row.operand = bench_operand_names[g.box.operand];
     row.precision = fe_precision_name(g.box.precision);
     row.hardening = fe_hardening_names[g.box.hardening];
-    row.condition = condition_names[g.how], row.process = g.process;
+    row.condition = condition_name(g), row.process = g.process;
     if (!g.ready || !c.device) return row;
     row.numbering = c.numbering;
     row.bytes_moved = bytes_of(c, e, p.operation);

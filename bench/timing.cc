@@ -20,14 +20,15 @@ namespace
 fe_status call(group &g, const point &p, int64_t calls)
 {
     const entrant &e = g.entrants[p.entrant];
-    for (int64_t i = 0; i < calls; i++) {
+    const int64_t more = calls * g.slower / 100; /* whole: a batch is so long (warm_up) */
+    for (int64_t i = 0; i < calls + more; i++) {
         FE_TRY(bench_apply(&g.of(p), e.assembly, e.work, p.operation));
         FE_TRY(bench_contact_apply(&g.of(p), p.contact, p.operation));
     }
     return FE_OK;
 }
 
-/* Seconds of `calls` calls in a row. */
+/* Seconds of `calls` calls in a row, and of those beside them that make them slower. */
 fe_status time_calls(group &g, const point &p, int64_t calls, double *seconds)
 {
     fe_device *d = g.of(p).device;
@@ -60,7 +61,7 @@ fe_status warm_up(group &g, point &p)
     FE_TRY(bench_prepare(&g.of(p), e.assembly, e.work, p.operation));
     FE_TRY(time_calls(g, p, 1, &seconds));
     if (p.batch) return FE_OK;
-    for (p.batch = 1; p.batch < 1000000; p.batch *= 2) {
+    for (p.batch = g.slower ? 100 : 1; p.batch < 1000000; p.batch *= 2) {
         FE_TRY(time_calls(g, p, p.batch, &seconds));
         if (seconds > 2e-3) break;
     }

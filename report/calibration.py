@@ -18,7 +18,8 @@ FILE = pathlib.Path(__file__).resolve().parent.parent / "results" / "calibration
 SLOWER = (0.01, 0.02, 0.05)
 COLUMNS = ("machine", "commit", "runs", "processes", "points", "comparisons", "false_alarms", "margin",
            "beyond_margin", "false_points", "covered", "same") + tuple(f"power_{100 * s:.0f}" for s in SLOWER) + (
-               "apart", "told_apart", "ratios_apart", "told_ratios_apart", "ratios_covered")
+               "apart", "told_apart", "ratios_apart", "told_ratios_apart", "ratios_covered") + tuple(
+                   f"slowed_{100 * s:.0f}" for s in SLOWER)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -23,7 +23,8 @@ of points say which margin it was.
 
 --calibrate measures how often that is wrong: it splits the processes of one run in two groups in all ways and compares
 them. Of two runs of the same kernels it takes each group from another run: what differs between runs counts, too. Of a
-kernel that is slower by 1, 2 or 5 % it tells how often that is seen, by making the times of one group longer. It tells
+kernel that is slower by 1, 2 or 5 % it tells how often that is seen, by making the times of one group longer, and, where
+the run (of two the second) has rows of `kernels --fe_slower`, of operations that really were slower. It tells
 how many of the intervals of ratios hold 1, and how many points are called the same. Of two runs it tells how far they
 are apart, and all this with the spread that pairs of other runs have told, so that nothing judges itself. --write keeps
 these figures in results/calibration.csv, and each later comparison on that machine prints them.
@@ -58,6 +59,7 @@ ALONE = ("only in A", "only in B")
 VERDICTS = ("faster", "slower", "same", "cannot tell", "not comparable")
 
 Key = tuple[rows.Value, ...]
+Split = tuple[tuple[int, ...], tuple[int, ...]]  # processes of both groups
 
 
 @dataclasses.dataclass
@@ -223,6 +225,8 @@ class Calibration:
     spread: Spread = Spread()  # between the two runs
     told: Spread = Spread()  # between others, which all the shares are told with
     ratios_covered: float = math.nan  # share of the first run's intervals of ratios that hold the second run's ratio
+    slowed: tuple[float, ...] = (math.nan,) * len(SLOWER)  # as power, of operations that really were slower
+    slowed_by: tuple[float, ...] = (math.nan,) * len(SLOWER)  # the mean over their points
 
 
 def _least_count(medians: Iterable[list[float]], needed: int) -> int:
@@ -241,7 +245,8 @@ def calibrate(run: dict[Key, Side], other: dict[Key, Side] | None = None,
     keys = [key for key, side in run.items() if all(
         s is not None and not s.fault() and len(s.medians) >= needed
         for s in (side, side if other is None else other.get(key)))
-        and (other is None or side.rows[0]["element"] not in QUADRATIC)]
+        and (other is None or side.rows[0]["element"] not in QUADRATIC)
+        and not str(rows.named(key)["condition"]).startswith("slower")]
     first = [run[key].medians for key in keys]
     if other is None:
         second, n = first, _least_count(first, needed)
@@ -250,10 +255,8 @@ def calibrate(run: dict[Key, Side], other: dict[Key, Side] | None = None,
                   for h in itertools.combinations([i for i in range(n) if i not in g], half) if g < h]
     else:
         second, half = [other[key].medians for key in keys], needed
-        splits = list(itertools.product(*(itertools.combinations(range(_least_count(m, half)), half)
-                                          for m in (first, second))))
-    step = max(1, len(splits) // MOST_SPLITS)
-    splits = splits[::step]
+        splits = _groups_of(first, second, half)
+    splits = _some(splits)
     alarms = beyond = points = covered = same = 0
     seen = [0] * len(SLOWER)
     margin = margin_of(told_by_others.times)
@@ -273,12 +276,42 @@ def calibrate(run: dict[Key, Side], other: dict[Key, Side] | None = None,
     found = Calibration(1 if other is None else 2, half, len(keys), len(splits), alarms / len(splits),
                         margin, beyond / len(splits), points / n_all, covered / n_all, same / n_all,
                         tuple(s / n_all for s in seen))
+    slowed = [_slowed(run, run if other is None else other, slower, told_by_others.times) for slower in SLOWER]
+    found = dataclasses.replace(found, slowed=tuple(share for share, _ in slowed), slowed_by=tuple(by for _, by in slowed))
     if other is None:
         return found
     times, pairs = list(zip(first, second)), _pairs_of(run, keys)
     held = [_holds(run[a], run[b], other[a], other[b], told_by_others.ratios) for a, b in pairs]
     return dataclasses.replace(found, spread=_spread(dict(zip(keys, times)), pairs), told=told_by_others,
                                ratios_covered=sum(held) / len(held) if held else math.nan)
+
+
+def _groups_of(first: list[list[float]], second: list[list[float]], half: int) -> list[Split]:
+    """All choices of so many processes of each."""
+    return list(itertools.product(*(itertools.combinations(range(_least_count(m, half)), half) for m in (first, second))))
+
+
+def _some(splits: list[Split]) -> list[Split]:
+    return splits[::max(1, len(splits) // MOST_SPLITS)]
+
+
+def _slowed(run: dict[Key, Side], other: dict[Key, Side], slower: float, apart: float) -> tuple[float, float]:
+    """Of operations of `other` that did more calls than they counted (`kernels --fe_slower`), beside those of `run`: the
+    share that is seen to be slower, and by how much they were slower in the mean; NaN where there are none."""
+    condition, pairs = f"slower{100 * slower:.0f}", []
+    for key, side in other.items():
+        point = rows.named(key)
+        usual = run.get(tuple((point | {"condition": "burst"}).values())) if point["condition"] == condition else None
+        if usual and not (side.fault() or usual.fault()) and \
+                min(len(side.medians), len(usual.medians)) >= LEAST_PROCESSES:
+            pairs.append((usual.medians, side.medians))
+    if not pairs:
+        return math.nan, math.nan
+    first, second = map(list, zip(*pairs))
+    splits = _some(_groups_of(first, second, LEAST_PROCESSES))
+    told = [of for g, h in splits for of in _told([([x[i] for i in g], [y[i] for i in h]) for x, y in pairs], 0.0, apart)]
+    by = sum(statistics.ratio(y, x, paired=False).value for x, y in pairs) / len(pairs) - 1
+    return sum(sure and d.mean > 0 for d, sure in told) / len(told), by
 
 
 def _pairs_of(run: dict[Key, Side], keys: Iterable[Key]) -> list[tuple[Key, Key]]:
@@ -325,7 +358,8 @@ def calibration_row(machine: str, commit: str, c: Calibration) -> dict[str, str]
               f"{c.covered:.4f}", f"{c.same:.4f}")
     counts = map(str, (c.runs, c.processes, c.points, c.comparisons))
     spreads = [f"{x:.4f}" for x in (c.spread.times, c.told.times, c.spread.ratios, c.told.ratios, c.ratios_covered)]
-    return dict(zip(calibration.COLUMNS, (machine, commit, *counts, *shares, *(f"{p:.4f}" for p in c.power), *spreads)))
+    powers, slowed = ([f"{p:.4f}" for p in shares] for shares in (c.power, c.slowed))
+    return dict(zip(calibration.COLUMNS, (machine, commit, *counts, *shares, *powers, *spreads, *slowed)))
 
 
 # --- what is printed -----------------------------------------------------------------------------------------
@@ -458,8 +492,9 @@ def run(a: argparse.Namespace) -> int:
         kept = calibration_row(machines.pop(), commits, c)
         print(f"{c.points} points, {c.comparisons} comparisons of {c.processes} with {c.processes} processes: "
               f"{_shares(kept)}")
-        for slower, power in zip(SLOWER, c.power):
-            print(f"slower by {100 * slower:.0f} %: seen at {100 * power:.1f} % of points")
+        for slower, power, slowed, by in zip(SLOWER, c.power, c.slowed, c.slowed_by):
+            really = "" if math.isnan(slowed) else f"; really slower, by {100 * by:.2f} %: at {100 * slowed:.1f} %"
+            print(f"slower by {100 * slower:.0f} %: seen at {100 * power:.1f} % of points{really}")
         if c.runs == 2:
             print(f"apart by {100 * c.spread.times:.2f} % (standard deviation), others by {100 * c.told.times:.2f} %; "
                   f"ratios of two strategies by {100 * c.spread.ratios:.2f} %, others by {100 * c.told.ratios:.2f} %: "

@@ -19,12 +19,14 @@ SUSTAINED_SECONDS = 10  # of an operation without pause
 GPU_SAMPLE = 0.01  # seconds, at least; a host's samples last twice as long, for the kernel's ticks of 10 ms
 CONTACT_SHARES = ("0.001", "0.01", "0.1")  # of nodes, beside none
 # Of words of `special` that do not time all operations.
-OPERATIONS = {"voce": ("residual", "material"), "sustained": ("residual", "jacvec_elastic", "jacvec"),
+OPERATIONS = {"voce": ("residual", "material"), "sustained": ("jacvec_elastic", "jacvec"),
               "energy": ("jacvec_elastic", "jacvec"), "full": ("jacvec_full",),
               "contact": ("residual", "jacvec", "diagonal")}
 ALL_OPERATIONS = 5
-# Those whose power is compared between operands: of the most and of the least power, and matrices.
-SMOOTH_STRATEGIES = ("element_only", "element_atomic", "patch", "assembled_bsr", "assembled_symmetric")
+# Those that are timed under conditions which take long: of the most and of the least power, and matrices; the fastest of
+# products of linear elements is among them. All others are further behind than a clock can be lowered.
+CONTENDERS = ("element_atomic", "patch", "assembled_bsr", "assembled_symmetric")
+LONG_CONDITIONS = ("sustained", "smooth", "slower1", "slower2", "slower5")
 STEADY = {"energy": ENERGY_SECONDS, "sustained": SUSTAINED_SECONDS}
 FROZEN_ITERATIONS = 5000  # of a load step with a frozen Jacobian, which converges slowly
 # Strategies of these solves, hundreds of iterations each, of those with products in floats, and of large ones on several
@@ -233,6 +235,8 @@ def special_flags(word: str) -> list[str]:
         return ["--fe_cold"]
     if word == "smooth":
         return ["--fe_operand=smooth"]
+    if word.startswith("slower"):
+        return [f"--fe_slower={word.removeprefix('slower')}"]
     if word.startswith("materials"):
         return [f"--fe_materials={word.removeprefix('materials')}"]
     return [f"--fe_precision={word}"]
@@ -241,7 +245,7 @@ def special_flags(word: str) -> list[str]:
 @dataclasses.dataclass(frozen=True)
 class Kernels(Point):
     """pattern: clustered, scattered, zones, or part: a state of the bracket (bracket1, bracket2, ...), whose share is
-    "counted". special: a precision, the law voce, layers of materials ("materials4"), a condition (sustained, cold),
+    "counted". special: a precision, the law voce, layers of materials ("materials4"), a condition (sustained, cold, slower1),
     energy, full tangents ("full"), shares of nodes in contact ("contact"), smooth operands ("smooth"), or several of
     these with + between them."""
 
@@ -257,7 +261,8 @@ class Kernels(Point):
         return text + (f", {self.special}" if self.special else "")
 
     def strategies(self, here: Here) -> tuple[str, ...]:
-        return SMOOTH_STRATEGIES if "smooth" in self.words() and not here.chose_strategies else here.strategies
+        is_long = not here.chose_strategies and any(word in LONG_CONDITIONS for word in self.words())
+        return tuple(s for s in here.strategies if s in CONTENDERS or not is_long)
 
     def is_part(self) -> bool:
         return self.pattern == PART

@@ -35,7 +35,7 @@ def columns_of(point: points.Point) -> rows.Row:
         known["operation"] = OPERATIONS[point.program]
     if isinstance(point, points.Kernels):
         specials = point.words()
-        known |= {"condition": next((s for s in ("sustained", "cold") if s in specials), "burst"),
+        known |= {"condition": next((s for s in specials if s.startswith(("sustained", "cold", "slower"))), "burst"),
                   "operand": "smooth" if "smooth" in specials else "random"}
         known |= {} if point.is_part() else {"plastic": float(point.plastic)}
         known |= {"order": point.order, "plastic_pattern": point.pattern,

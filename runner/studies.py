@@ -39,8 +39,14 @@ METRICS = (
     "smsp__inst_executed_op_local_st.sum", "smsp__sass_thread_inst_executed_op_dadd_pred_on.sum",
     "smsp__sass_thread_inst_executed_op_dmul_pred_on.sum", "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum",
     "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
-    "smsp__sass_thread_inst_executed_op_memory_pred_on.sum",
 )
+# How busy units are, in per cent of what they can do: columns of profile.csv.
+BUSY = {
+    "level1_busy": "l1tex__throughput.avg.pct_of_peak_sustained_active",
+    "level2_busy": "lts__throughput.avg.pct_of_peak_sustained_elapsed",
+    "memory_busy": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    "issue_busy": "smsp__issue_active.avg.pct_of_peak_sustained_active",
+}
 
 
 def write_rows(path: pathlib.Path, header: str, table: list[tuple]) -> None:
@@ -184,7 +190,7 @@ class Profile(points.Point):
         return "" if here.capacity.get("cuda", 0) > 0 else "a GPU"
 
     def about(self) -> str:
-        return f"kernels of residuals and products in Nsight Compute, about {self.size} DoF, {self.order}"
+        return f"kernels of residuals and products in Nsight Compute, {self.size}{points.unit_of(self.size)}, {self.order}"
 
     def strategies(self, here: points.Here) -> tuple[str, ...]:
         # kernels are told apart by their names alone, and patch_ordered runs those of patch
@@ -194,9 +200,9 @@ class Profile(points.Point):
         # The 30th launch of a kernel comes after its checks, in the state of its operation; the time is such that the
         # slowest kernel of a large mesh has as many launches.
         return ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base", "--metrics",
-                ",".join(METRICS), "--kernel-name", "regex:.", "--kernel-id", ":::30", "--target-processes", "all",
+                ",".join([*METRICS, *BUSY.values()]), "--kernel-name", "regex:.", "--kernel-id", ":::30", "--target-processes", "all",
                 str(here.programs["kernels"]), "--fe_backend=cuda", f"--fe_elements={self.element}",
-                f"--fe_dofs={self.size}", f"--fe_order={self.order}", f"--fe_variants={','.join(process.strategies)}",
+                *points.mesh_flags("--fe_", self.element, self.size, here), f"--fe_order={self.order}", f"--fe_variants={','.join(process.strategies)}",
                 f"--fe_operations={','.join(PROFILED)}", f"--fe_rows={files.rows}", "--benchmark_repetitions=1",
                 "--benchmark_min_time=0.5"]
 
@@ -214,8 +220,9 @@ class Profile(points.Point):
                 continue
             operation = next((name for name in PROFILED if f"_{name}_" in kernel), "")
             variant = max((v for v in process.strategies if kernel.startswith(f"{v}_")), key=len, default="")
-            table.append((2, here.commit, here.machine, "cuda", timed[0]["device"], variant, self.element, self.order,
-                          timed[0]["n_dof"], operation, "ok", kernel, *kernel_row(launch, moved.get(operation))))
+            table.append((3, here.commit, here.machine, "cuda", timed[0]["device"], variant, self.element, self.order,
+                          timed[0]["n_dof"], timed[0]["case"], operation, "ok", kernel,
+                          *kernel_row(launch, moved.get(operation))))
         write_rows(files.rows, ",".join(rows.columns_of("profile.csv")), table)
 
 
@@ -244,7 +251,9 @@ def kernel_row(launch: dict[str, str], moved: float | None) -> tuple:
             f"{of('sm__warps_active.avg.pct_of_peak_sustained_active') / 100:.4g}", f"{of('dram__bytes.sum'):.6g}",
             "" if moved is None else f"{moved:.6g}",
             f"{count('dadd') + count('dmul') + 2 * count('dfma'):.6g}",
-            f"{WARP * of('l1tex__t_requests_pipe_lsu_mem_global_op_red.sum'):.6g}")
+            f"{WARP * of('l1tex__t_requests_pipe_lsu_mem_global_op_red.sum'):.6g}",
+            f"{of('l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum'):.6g}",
+            *(f"{of(metric) / 100:.4g}" for metric in BUSY.values()))
 
 
 def point_of(program: str, backend: str, axes: dict[str, str]) -> points.Point:

@@ -345,6 +345,19 @@ static void test_cold_samples_are_single_calls(void **state)
         "$c[\"repetitions\"] != 5) bad(\"row\"); rows++ } END { if (rows != 2) exit 1 }");
 }
 
+/* Of 100 calls one more is done than counted. */
+static void test_slower_samples_do_more_calls(void **state)
+{
+    (void)state;
+    skip_without("kernels", "slower operations");
+    check_kernels(
+        "--fe_slower=1 --benchmark_repetitions=3",
+        "FILENAME == \"samples.csv\" { if ($c[\"condition\"] != \"slower1\" || $c[\"calls\"] % 100) "
+        "bad(\"key\"); next }"
+        " { if ($c[\"condition\"] != \"slower1\" || $c[\"calls\"] % 100 || $c[\"repetitions\"] != 3) "
+        "bad(\"row\"); rows++ } END { if (rows != 2) exit 1 }");
+}
+
 /* On a GPU whose driver is there, each sample knows its clocks, power, temperature and throttling. */
 static void test_samples_of_a_gpu_know_its_clocks(void **state)
 {
@@ -525,6 +538,9 @@ static void test_bad_meshes_are_refused(void **state)
         {"kernels", "--fe_energy=nan", "kernels: --fe_energy=nan: is not a number from 0 to 60\n"},
         {"kernels", "--fe_sustained=long", "kernels: --fe_sustained=long: is not a number from 0 to 3600\n"},
         {"kernels", "--fe_sustained=-1", "kernels: --fe_sustained=-1: is not a number from 0 to 3600\n"},
+        {"kernels", "--fe_slower=3", "kernels: --fe_slower=3: is not 0, 1, 2 or 5\n"},
+        {"kernels", "--fe_slower=9", "kernels: --fe_slower=9: is not a number from 0 to 5\n"},
+        {"kernels", "--fe_slower=1 --fe_cold", "kernels: --fe_slower: not with --fe_cold or --fe_sustained"},
         {"kernels", "--fe_process=0", "kernels: --fe_process=0: is not a number from 1 to 1e+06\n"},
         {"kernels", "--fe_process=1.5", "kernels: --fe_process=1.5: is not a whole number\n"},
         {"kernels", "--fe_cold --fe_sustained=10", "kernels: --fe_cold: not with --fe_sustained"},
@@ -650,6 +666,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_samples_know_their_conditions),
         cmocka_unit_test(test_sustained_samples_follow_one_another),
         cmocka_unit_test(test_cold_samples_are_single_calls),
+        cmocka_unit_test(test_slower_samples_do_more_calls),
         cmocka_unit_test(test_samples_of_a_gpu_know_its_clocks),
         cmocka_unit_test(test_whole_solves_write_their_samples),
         cmocka_unit_test(test_strategies_on_ranks_take_turns),

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import itertools
+import math
 import pathlib
 import tempfile
 import unittest
@@ -171,6 +172,27 @@ class Reliability(unittest.TestCase):
         self.assertGreater(same.covered, 0.9)
         self.assertLess(apart.covered, 0.6)
         self.assertEqual((same.runs, apart.runs), (1, 2))
+
+
+    def test_operations_that_really_were_slower(self):
+        """Points of `kernels --fe_slower=5` beside those of the same run; they count for nothing else."""
+        def under(condition: str, run: dict) -> dict:
+            return {tuple(condition if name == "condition" else value for name, value in zip(rows.POINT, key)): side
+                    for key, side in run.items()}
+
+        random = numpy.random.default_rng(4)
+        usual, other = (under("burst", simulated(random, 30, 6)) for _ in range(2))
+        c = compare.calibrate(usual | under("slower5", simulated(random, 30, 5, slower=0.05)))
+        self.assertEqual((c.points, c.processes), (30, 3))
+        self.assertGreater(c.slowed[2], 0.95)
+        self.assertLess(abs(c.slowed_by[2] - 0.05), 0.002)
+        self.assertTrue(math.isnan(c.slowed[0]))
+        self.assertEqual(compare.calibration_row("m", "c", c)["slowed_5"], f"{c.slowed[2]:.4f}")
+        beside = compare.calibrate(usual, other | under("slower5", simulated(random, 20, 5, slower=0.05)))
+        self.assertEqual(beside.points, 30)
+        self.assertGreater(beside.slowed[2], 0.95)
+        faster = compare.calibrate(usual | under("slower5", simulated(random, 30, 5, slower=-0.05)))
+        self.assertEqual(faster.slowed[2], 0)
 
 
 class Verdicts(unittest.TestCase):

@@ -189,7 +189,7 @@ class List(Folder):
         for name in ("sweep.toml", "studies.toml"):
             for e in experiments.read_experiments(experiments.FOLDER / name):
                 self.assertTrue(e.question.endswith("?"), e.name)
-                self.assertIn(e.processes, (1, 3, 5), e.name)
+                self.assertIn(e.processes, (1, 3, 5, 6), e.name)
                 self.assertTrue(set(e.passes.values()) <= set(experiments.read_settings().passes), e.name)
                 n += 1
         self.assertGreater(n, 20)
@@ -873,7 +873,8 @@ class Starting(unittest.TestCase):
         here = points.Here({"kernels": pathlib.Path("kernels")}, pathlib.Path(), ("patch",), (), {"cuda": 1})
         files = points.Files(pathlib.Path("a.rows.part"))
         for special, wanted in (("smooth+sustained", ["--fe_operand=smooth", "--fe_sustained=10",
-                                                      "--fe_operations=residual,jacvec_elastic,jacvec"]),
+                                                      "--fe_operations=jacvec_elastic,jacvec"]),
+                                ("slower5", ["--fe_slower=5"]),
                                 ("energy", ["--fe_energy=0.5", "--fe_operations=jacvec_elastic,jacvec"]),
                                 ("cold", ["--fe_cold"]), ("mixed", ["--fe_precision=mixed"]),
                                 ("materials4", ["--fe_materials=4"])):
@@ -1030,15 +1031,16 @@ class Studies(Folder):
         files = points.Files(self.top / "p.rows.part")
         product = ROW.replace(",,,,,,100,50,", ",,,,39000,,100,50,")
         files.rows.write_text(f"{ROWS}\n{product}\n")
-        names = ("Kernel Name",) + studies.METRICS
-        values = dict.fromkeys(studies.METRICS, "0") | {
+        names = ("Kernel Name", *studies.METRICS, *studies.BUSY.values())
+        values = dict.fromkeys(names[1:], "0") | {
             "launch__block_size": "128", "launch__grid_size": "10", "launch__registers_per_thread": "64",
             "launch__shared_mem_per_block": "1,024", "gpu__time_duration.sum": "20,000",
             "sm__maximum_warps_per_active_cycle_pct": "50", "sm__warps_active.avg.pct_of_peak_sustained_active": "45.6",
             "dram__bytes.sum": "59000", "smsp__inst_executed_op_local_ld.sum": "40",
             "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum": "100",
             "smsp__sass_thread_inst_executed_op_dadd_pred_on.sum": "5",
-            "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum": "7"}
+            "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum": "7",
+            "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum": "90", studies.BUSY["level2_busy"]: "12.5"}
         text = ["==PROF== Connected", ",".join(f'"{name}"' for name in names), ",".join('""' for _ in names)]
         for kernel in ("patch_jacvec_hex8(int, double)", "patch_jacvec_full_hex8(int)", "patch_residual_hex8(int)",
                        "void bsrmv<double>(int)", "fingerprint(int)", "material_hex8(int)"):
@@ -1049,11 +1051,13 @@ class Studies(Folder):
         self.assertEqual([(row["variant"], row["operation"], row["kernel"]) for row in table], [
             ("patch", "jacvec", "patch_jacvec_hex8"), ("patch", "jacvec_full", "patch_jacvec_full_hex8"),
             ("patch", "residual", "patch_residual_hex8"), ("", "", "cuSPARSE bsrmv")])
-        shown = {name: table[0][name] for name in rows.columns_of("profile.csv")[12:]}
+        shown = {name: table[0][name] for name in rows.columns_of("profile.csv")[13:]}
         self.assertEqual(shown, {
             "seconds": 2e-5, "registers": 64, "spilled_accesses": 1.0, "block_bytes": 1024, "warps_fit": 0.5,
             "warps_active": 0.456, "memory_bytes": 59000.0, "bytes_moved": 39000.0, "flop": 205.0,
-            "atomic_lanes": 224.0})
+            "atomic_lanes": 224.0, "atomic_sectors": 90.0, "level1_busy": 0.0, "level2_busy": 0.125, "memory_busy": 0.0,
+            "issue_busy": 0.0})
+        self.assertEqual(table[0]["mesh"], "box4-distorted")
         self.assertIsNone(table[-1]["bytes_moved"])  # not named after an operation
 
     def test_a_way_that_was_not_built_is_named(self):
