@@ -125,7 +125,7 @@ def lines(known: Known, model: model_.Model) -> Iterator[Line]:
                        solve)
 
 
-HEADS = ["element", "on", "product: box", "without a pause", "irregular mesh", "box, floats", "box, 21 numbers",
+HEADS = ["element", "on", "without a pause", "product: box", "irregular mesh", "box, floats", "box, 21 numbers",
          "irregular, 21 numbers", "plastic solve: box", "with set-ups", "least with set-ups", "`patch_ordered` takes",
          "take"]
 
@@ -133,7 +133,7 @@ HEADS = ["element", "on", "product: box", "without a pause", "irregular mesh", "
 def cells_of(line: Line, named: str) -> list[str]:
     """named: its machine."""
     return [ELEMENT[line.element], named,
-            *map(cell, (line.box, line.sustained, line.other, line.floats, line.full_box, line.full_other)),
+            *map(cell, (line.sustained, line.box, line.other, line.floats, line.full_box, line.full_other)),
             *line.solves, cell(line.price), line.take]
 
 
@@ -146,14 +146,14 @@ def table(known: Known, model: model_.Model) -> list[str]:
 
 def brief(known: Known, model: model_.Model) -> list[str]:
     """The same of GPUs on boxes, without sizes."""
-    told_lines = [[ELEMENT[line.element], card(line.machine, {}), line.take, short(line.box),
+    told_lines = [[ELEMENT[line.element], card(line.machine, {}), line.take, short(line.sustained), short(line.box),
                    line.solves[0].rpartition(", ")[0] or "-", *map(short, (line.price, line.full_box, line.floats))]
                   for line in lines(known, model) if line.on_gpu]
-    head = ["element", "on", "take", "product", "plastic solve", "fixed order", "21 numbers", "floats"]
+    head = ["element", "on", "take", "product", "in turns", "plastic solve", "fixed order", "21 numbers", "floats"]
     return text.table(head, told_lines, 3)
 
 
-SHOWN = ("element", "on", "take", "product: box", "irregular mesh", "box, 21 numbers", "plastic solve: box",
+SHOWN = ("element", "on", "take", "without a pause", "product: box", "irregular mesh", "box, 21 numbers", "plastic solve: box",
          "with set-ups", "`patch_ordered` takes")
 
 
@@ -167,8 +167,9 @@ def table_of_report(known: Known, model: model_.Model) -> Table | None:
     columns = [HEADS.index(head) for head in SHOWN]
     return Table("take", "Which strategy to take",
                  "How many times as long the faster assembled matrix takes as patch, with the ends between which the "
-                 "ratio counts and the degrees of freedom: tangent products on the largest box and on the largest "
-                 "irregular mesh, products with tangents of 21 numbers, plastic solves without and with set-ups; then "
+                 "ratio counts and the degrees of freedom: tangent products on the largest box, each for ten seconds "
+                 "without a pause, as a card holds it; then in short samples, those of all strategies in turns, there and "
+                 "on the largest irregular mesh; products with tangents of 21 numbers, plastic solves without and with set-ups; then "
                  "the time of patch in a fixed order over that of patch. ≤: only the matrix with 3×3 blocks was "
                  "measured, so that the gain is an upper end and decides nothing. "
                  f"{FEW}: fewer than {LEAST_PROCESSES} processes. ~: noisy. "

@@ -395,10 +395,12 @@ def read_runs(results: pathlib.Path) -> list[Run]:
 
 
 def points_of(run: Run, kind: str, read: Iterable[Row]) -> tuple[list[Point], list[Refused]]:
-    """Points with times, and rows without."""
+    """Points with times, and rows without. Rows of operations that were made slower are for report/compare.py alone."""
     timed: list[Row] = []
     refused: list[Refused] = []
     for row in read:
+        if str(row.get("condition")).startswith("slower"):
+            continue
         if row["status"] == "ok" and row["median_s"]:
             timed.append(row)
         else:

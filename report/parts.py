@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from report import accuracy as accuracy_, bracket, contact as contact_, model as model_, rows, set_ups as set_ups_, sources
+from report.cases import kind_of_mesh
 from report.figures import every_figure
 from report.model import ROOT, Card, Model, Point
 from report.panels import Figure
@@ -18,7 +19,7 @@ from report.rows import Fault
 from report.set_ups import Strategies, break_even, by_strategy, fastest_without, of_run
 from report.text import count, digits, listed, table, wrap
 from report.wholes import least_in_all, solves_of, wholes
-from report.words import A_LAUNCH_EACH_COLOUR, CHOOSES, ELEMENT, ELEMENTS, OPERATION
+from report.words import A_LAUNCH_EACH_COLOUR, BUSY, CHOOSES, ELEMENT, ELEMENTS, OPERATION
 
 RESULTS = ROOT / "results"
 
@@ -245,32 +246,48 @@ def rate(p: Point | None) -> str:
     return model_.interval(p.throughput, 1e-9 if p.backend == "cuda" else 1e-6) if p else ""
 
 
+def profiles() -> list[rows.Row]:
+    """Rows of profile.csv on the machine that has the newest ones: of each element and mesh those of its newest run."""
+    of = [(run, model().studies[run, "profile.csv"]) for run in model().runs if (run, "profile.csv") in model().studies]
+    found: dict[tuple[rows.Value, ...], tuple[model_.Run, list[rows.Row]]] = {}
+    for run, some in of:
+        for row in some if run.machine == of[0][0].machine else []:
+            first, own = found.setdefault((row["element"], row["n_dof"], row["order"]), (run, []))
+            own += [row] if first == run else []
+    return [row for _, own in found.values() for row in own]
+
+
+def busiest(row: rows.Row) -> str:
+    """The unit of a card that a launch kept busiest, and how busy; "" where that was not measured."""
+    told = {words: float(row[name]) for name, words in BUSY.items() if row[name] is not None}
+    most = max(told, key=lambda words: told[words], default="")
+    return f"{most}, {100 * told[most]:.0f} %" if most else ""
+
+
 def profile(kernels: tuple[str, ...]) -> list[str]:
-    """What kernels use whose names begin so, of the newest run that has profile.csv."""
-    run = next((run for run in model().runs if (run, "profile.csv") in model().studies), None)
-    if run is None:
-        return []
+    """What kernels use whose names begin so."""
     lines, part = [], False
     devices: dict[str, None] = {}
-    for row in model().studies[run, "profile.csv"]:
+    for row in sorted(profiles(), key=lambda row: (str(row["kernel"]), str(row["mesh"] or "box"))):
         if str(row["kernel"]).startswith(kernels):
             n = int(row["n_dof"] or 0)
-            commit = marked(run.commit, "profile.csv", str(row["variant"]), "cuda")
-            devices[f"{row['device']}, {count(n)} DoF, rows of {commit}"] = None
+            commit = marked(str(row["commit"]), "profile.csv", str(row["variant"]), "cuda")
+            devices[f"{row['device']}, rows of {commit}"] = None
             of_one = row["variant"] in A_LAUNCH_EACH_COLOUR
             part = part or of_one
             lines.append([
-                f"`{row['kernel']}`", ELEMENT[str(row["element"])],
+                f"`{row['kernel']}`", f"{ELEMENT[str(row['element'])]}, {kind_of_mesh(str(row['mesh'] or 'box'))}, {count(n)}",
                 "" if of_one else digits(float(row["seconds"] or 0) * 1e6),
                 str(row["registers"]), f"{row['spilled_accesses']:.1f}", str(row["block_bytes"]),
                 f"{100 * float(row['warps_active'] or 0):.0f} %",
-                *("" if of_one else f"{float(row[name] or 0) / n:.{places}f}" for name, places in (
-                    ("memory_bytes", 0), ("flop", 0), ("atomic_lanes", 1)))
+                *("" if of_one or row[name] is None else f"{float(row[name] or 0) / n:.{places}f}" for name, places in (
+                    ("memory_bytes", 0), ("flop", 0), ("atomic_lanes", 1), ("atomic_sectors", 1))),
+                busiest(row)
             ])
     if not lines:
         return []
-    head = ["kernel", "element", "µs", "registers", "spilled accesses per thread", "shared memory per block, B", "warps active",
-            "memory, B/DoF", "FP64, flop/DoF", "atomic lanes/DoF"]
+    head = ["kernel", "mesh, DoF", "µs", "registers", "spilled accesses per thread", "shared memory per block, B", "warps active",
+            "memory, B/DoF", "FP64, flop/DoF", "atomic lanes/DoF", "their sectors/DoF", "busiest"]
     why = ["", *wrap("Empty: a call launches this kernel once for each colour, and one launch was measured, which tells nothing "
                      "of the whole call.")] if part else []
     return ["", *wrap(f"One launch of each kernel in Nsight Compute: {'; '.join(devices)}."), "", *table(head, lines, 2), *why]

@@ -16,7 +16,7 @@ from report.run_cells import Entry, code, milliseconds, number, small, throughpu
 from report.run_kernels import kernel_tables
 from report.text import digits, listed
 from report.wholes import OWN, PHASES
-from report.words import A_LAUNCH_EACH_COLOUR, CHOOSES, NOT_A_STRATEGY, in_order
+from report.words import A_LAUNCH_EACH_COLOUR, BUSY, CHOOSES, NOT_A_STRATEGY, in_order
 
 # --- whole solves ---------------------------------------------------------------------------------------------
 
@@ -298,11 +298,11 @@ def orthogonality_table(model: Model) -> list[Table]:
 
 
 def profile_tables(model: Model) -> list[Table]:
-    by: dict[tuple[str, str, int], list[Row]] = {}
+    by: dict[tuple[str, str, str, int], list[Row]] = {}
     for row in study(model, "profile.csv"):
-        by.setdefault((row["element"], row["order"], row["n_dof"]), []).append(row)
+        by.setdefault((row["element"], f"{row['mesh']}, " if row["mesh"] else "", row["order"], row["n_dof"]), []).append(row)
     tables = []
-    for (element, order, n_dof), some in by.items():
+    for (element, mesh, order, n_dof), some in by.items():
         whole = "{:.0f}".format
 
         def of_call(row: Row, name: str) -> Value:
@@ -312,16 +312,17 @@ def profile_tables(model: Model) -> list[Table]:
                  number(row["spilled_accesses"]), number(row["block_bytes"], form=whole),
                  *(number(row[name], 100, "{:.0f} %".format) for name in ("warps_fit", "warps_active")),
                  *(number(of_call(row, name), 1 / n_dof, whole) for name in ("memory_bytes", "bytes_moved", "flop")),
-                 number(of_call(row, "atomic_lanes"), 1 / n_dof)] for row in sorted(some, key=lambda row: row["kernel"])]
+                 *(number(of_call(row, name), 1 / n_dof) for name in ("atomic_lanes", "atomic_sectors")),
+                 *(number(row[name], 100, "{:.0f} %".format) for name in BUSY)] for row in sorted(some, key=lambda row: row["kernel"])]
         tables.append(Table(
-            "profile", f"{element}, {n_dof} DoF, {order} order: what kernels of products use",
+            "profile", f"{element}, {mesh}{n_dof} DoF, {order} order: what kernels of products use",
             f"One launch of each kernel in Nsight Compute, {some[0]['device']}. `patch_ordered` runs the kernels of "
             "`patch` and then one that adds its partial sums; it was left out. `element_color` launches one kernel "
             "per colour; one of them was measured, and cells of the whole call are empty. Modelled: bytes that the whole operation has to move if caches "
             "hold everything that is used twice.",
             ["kernel", "time µs", "registers", "spilled accesses per thread", "shared memory per block, B",
              "warps that fit", "warps active", "memory, B/DoF", "modelled", "FP64, flop/DoF",
-             "atomic lanes/DoF, at most"], rows))
+             "atomic lanes/DoF, at most", "their sectors/DoF", *(f"{words} busy" for words in BUSY.values())], rows))
     return tables
 
 

@@ -49,6 +49,8 @@ OPERATION = {
 # Of several operations, solves and meshes.
 SEVERAL = {operation: words if words.endswith("s") else f"{words}s" for operation, words in OPERATION.items()} | {
     "solve": "solves", "solve_graph": "solves with graphs"}
+# Units of a card, by the columns of profile.csv that say how busy they were.
+BUSY = {"level1_busy": "level 1", "level2_busy": "level 2", "memory_busy": "memory", "issue_busy": "issue"}
 MESHES = {"box": "boxes", "slender": "slender boxes", "irregular": "irregular meshes", "bracket": "brackets",
           "tube": "tubes", "beam": "beams"}
 PRODUCTS = ("jacvec", "jacvec_elastic", "residual")

@@ -330,9 +330,11 @@ class Studies(Run):
                                         element="hex8", order="auto", operation="jacvec", status="ok",
                                         n_dof=1000, kernel="patch_jacvec_hex8", seconds=2e-5, registers=64,
                                         spilled_accesses=0, block_bytes=1024, warps_fit=0.5, warps_active=0.456,
-                                        memory_bytes=59000, bytes_moved=39000, flop=341000, atomic_lanes=23000)])
-        self.assertEqual(self.tables()["hex8, 1000 DoF, auto order: what kernels of products use"][1], [
-            "`patch_jacvec_hex8`", "20.0", "64", "0", "1024", "50 %", "46 %", "59", "39", "341", "23.0"])
+                                        memory_bytes=59000, bytes_moved=39000, flop=341000, atomic_lanes=23000,
+                                        atomic_sectors=8000, mesh="box6-distorted", level1_busy=0.93, issue_busy=0.4)])
+        self.assertEqual(self.tables()["hex8, box6-distorted, 1000 DoF, auto order: what kernels of products use"][1], [
+            "`patch_jacvec_hex8`", "20.0", "64", "0", "1024", "50 %", "46 %", "59", "39", "341", "23.0", "8.00", "93 %", "", "",
+            "40 %"])
 
 
 class Program(Run):

@@ -113,13 +113,14 @@ class Rows(unittest.TestCase):
         kernels = [dict(schema=2, commit="c1", machine="m", backend="cuda", device="G", variant=v, element="hex8", order="auto",
                         n_dof=1000, operation="jacvec", status="ok", kernel=f"{v}_jacvec_hex8", seconds=1e-5, registers=64,
                         spilled_accesses=0, block_bytes=512, warps_fit=0.5, warps_active=0.4, memory_bytes=5e4,
-                        bytes_moved=4e4, flop=7e4, atomic_lanes=0) for v in ("element_color", "patch")]
+                        bytes_moved=4e4, flop=7e4, atomic_lanes=0, atomic_sectors=2e3, level1_busy=0.2, level2_busy=0.9)
+                   for v in ("element_color", "patch")]
         small.write(path / "profile.csv", rows.columns_of("profile.csv"), kernels)
         parts.model.cache_clear()
         color, patch = ("\n".join(parts.profile((f"{v}_",))) for v in ("element_color", "patch"))
-        self.assertIn("| `element_color_jacvec_hex8` | Hex8 |  | 64 | 0.0 | 512 | 40 % |  |  |  |", color)
+        self.assertIn("| `element_color_jacvec_hex8` | Hex8, box, 1.00 K |  | 64 | 0.0 | 512 | 40 % |  |  |  |  | level 2, 90 % |", color)
         self.assertIn("once for each colour", color)
-        self.assertIn("| Hex8 | 10.0 | 64 | 0.0 | 512 | 40 % | 50 | 70 | 0.0 |", patch)
+        self.assertIn("| Hex8, box, 1.00 K | 10.0 | 64 | 0.0 | 512 | 40 % | 50 | 70 | 0.0 | 2.0 | level 2, 90 % |", patch)
         self.assertNotIn("colour", patch)
 
     def test_sustained_rates_have_the_commit_of_their_run(self):
@@ -233,7 +234,7 @@ class Rows(unittest.TestCase):
                     known("full_tangents_over_matrix", "nvidia-h200", 0.8, "jacvec_full")]
         table = {v.claim.name: (v.claim, [v]) for v in verdicts}
         head, _, *lines = choice.brief(table, parts.model())
-        self.assertEqual(lines, ["| Hex8 | H200 | `patch` | 2.00 (1.80–2.20) | - | 1.05 (0.945–1.16) | 0.800 (0.720–0.880) | "
+        self.assertEqual(lines, ["| Hex8 | H200 | `patch` | - | 2.00 (1.80–2.20) | - | 1.05 (0.945–1.16) | 0.800 (0.720–0.880) | "
                                  "2.50 (2.25–2.75)¹ |"])
         self.assertEqual(head.count("|"), lines[0].count("|"))
         self.assertEqual(len(choice.table(table, parts.model())), 4)  # with the host
