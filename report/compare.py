@@ -431,6 +431,10 @@ def _reliability(a: dict[Key, Side], b: dict[Key, Side]) -> Iterable[str]:
 
         alarms = max(100 * float(r["false_alarms"]) for r in some)
         powers = ", ".join(f"{least(f'power_{100 * x:.0f}'):.0f} % of points slower by {100 * x:.0f} %" for x in SLOWER)
+        really = [r for r in some if not math.isnan(float(r["slowed_5"]))]
+        if really:
+            shares = (f"{100 * min(float(r[f'slowed_{100 * x:.0f}']) for r in really):.0f}" for x in SLOWER)
+            powers += f"; of operations that really were as much slower {', '.join(shares)} %"
         margins = sorted(100 * float(r["margin"]) for r in some)
         margin = " to ".join(dict.fromkeys(f"{m:g}" for m in (margins[0], margins[-1])))
         of = "processes of one run" if runs == "1" else \

@@ -83,10 +83,14 @@ def calibration_table() -> Table | None:
     def spread(r: dict[str, str], name: str) -> Cell:
         return percent(float(r[name])) if r["runs"] == "2" else Cell("-")
 
+    def measured(r: dict[str, str], name: str) -> Cell:
+        return Cell("-") if math.isnan(float(r[name])) else percent(float(r[name]))
+
     rows = [[Cell(words.machine(r["machine"])), Cell(", ".join(c[:7] for c in r["commit"].split())),
              *(Cell(r[k], float(r[k])) for k in ("processes", "points", "comparisons")),
              *(percent(float(r[k])) for k in ("false_alarms", "false_points", "covered", "margin", "same", "power_1",
                                               "power_2", "power_5")),
+             *(measured(r, k) for k in ("slowed_1", "slowed_2", "slowed_5")),
              *(spread(r, k) for k in ("apart", "told_apart", "ratios_apart", "told_ratios_apart", "ratios_covered"))]
             for r in calibration.read()]
     if not rows:
@@ -95,7 +99,8 @@ def calibration_table() -> Table | None:
                  "Processes of one run, or of two runs of the same kernels (two commits), in groups that are compared with "
                  "each other in all ways (`make compare`): how many comparisons tell a point apart that is the same, how many "
                  "points are told apart, how many 95 % intervals of ratios of times hold 1, how many points are called "
-                 "the same within which margin, and how many points are seen that are made slower by 1, 2 and 5 %. "
+                 "the same within which margin, and how many points are seen whose times are made longer by 1, 2 and 5 %; "
+                 "*really*: of operations that do so many more calls than they count, in the run or in the second one. "
                  "*Apart*: how far times of the two runs differ beyond what their processes tell, as a standard "
                  "deviation; *others*: the largest such figure of pairs of other runs, which all columns "
                  "before it include, so that nothing judges itself. Then the same of ratios of two strategies at one place, "
@@ -105,5 +110,5 @@ def calibration_table() -> Table | None:
                  "independent comparisons, and pairs of five runs no ten independent pairs.",
                  ["machine", "commits", "processes a side", "points", "comparisons", "with a false alarm", "points with one",
                   "intervals hold", "margin", "the same",
-                  "seen: 1 %", "2 %", "5 %", "apart", "others", "ratios apart", "others", "ratios hold"],
+                  "seen: 1 %", "2 %", "5 %", "really: 1 %", "2 %", "5 %", "apart", "others", "ratios apart", "others", "ratios hold"],
                  rows, words=2, wanted=APPENDIX)

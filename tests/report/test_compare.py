@@ -76,8 +76,8 @@ class Reliability(unittest.TestCase):
         folder = pathlib.Path("results/nvidia-h200")
         runs = {path.name[11:23]: compare.load(path) for path in map(folder.joinpath, (
             "2026-11-28-0b840b61179b-2", "2026-11-29-411c7e9a3c16", "2026-11-29-0824f1531227"))}
-        kept = {r["commit"]: r for r in calibration.read() if r["machine"] == "nvidia-h200"}
-        self.assertEqual(len(kept), 9)
+        kept = {r["commit"]: r for r in calibration.read() if r["machine"] == "nvidia-h200" and r["runs"] == "2"}
+        self.assertEqual(len(kept), 12)
         self.assertEqual(max(float(r["false_alarms"]) for r in kept.values()), 0)
         self.assertGreater(min(float(r["covered"]) for r in kept.values()), 0.9)
         self.assertGreater(min(float(r["ratios_covered"]) for r in kept.values()), 0.9)
@@ -95,6 +95,17 @@ class Reliability(unittest.TestCase):
         alone = compare.calibrate(runs["411c7e9a3c16"], runs["0824f1531227"])
         self.assertEqual(alone.false_alarms, 1)  # as if all runs were alike
         self.assertLess(max(alone.covered, alone.ratios_covered), 0.6)
+
+    def test_one_binary_and_slowed_operations_on_an_h200(self):
+        run = compare.load(pathlib.Path("results/nvidia-h200/2026-11-29-0f799374c696"))
+        c = compare.calibrate(run)
+        self.assertEqual((c.processes, c.points, c.false_alarms), (3, 156, 0))
+        self.assertGreater(c.slowed[1], 0.8)
+        self.assertEqual(c.slowed[2], 1)
+        self.assertLess(c.slowed_by[0], c.slowed_by[1])
+        self.assertIn(compare.calibration_row("nvidia-h200", "0f799374c696", c), calibration.read())
+        lines = "\n".join(compare.describe(run, run, compare.compare(run, run, compare.MARGIN)))
+        self.assertIn("; of operations that really were as much slower 16, 85, 100 %", lines)
 
     def test_runs_of_the_same_kernels_are_called_the_same(self):
         """With the usual margin. Within 2 % it cannot be told, because the spread between runs is as wide."""
