@@ -94,14 +94,15 @@ def counted(a: Point, b: Point) -> Time:
 
 
 def ratio(a: Point, b: Point) -> Time:
-    """a / b of two points of one run, as far as these rows tell. Of one process: the ends of both intervals combined."""
+    """a / b of two points of one run, as far as these rows tell. Of one process: the ends of both intervals combined. Of
+    the same processes of one program they are pairs, because it measured both in turns."""
     if a.run != b.run:
         raise ValueError(f"{a.run.name} and {b.run.name}: no ratio across runs")
     n = min(a.time.processes, b.time.processes)
     samples = min(a.time.samples, b.time.samples)
     disturbed = a.time.disturbed or b.time.disturbed
     if n > 1 and statistics:
-        r = statistics.ratio(a.medians, b.medians, paired=a.processes == b.processes)
+        r = statistics.ratio(a.medians, b.medians, paired=(a.kind, a.processes) == (b.kind, b.processes))
         return Time(r.value, r.low, r.high, n, samples, disturbed)
     return Time(a.time.value / b.time.value, a.time.low / b.time.high, a.time.high / b.time.low, n, samples, disturbed)
 

@@ -191,10 +191,11 @@ def point_of(row: Row) -> tuple[Value, ...]:
     return tuple(row[name] for name in columns_of_point(row))
 
 
-def anywhere(row: Row, loose: Iterable[str] = ()) -> tuple[Value, ...]:
-    """The point without the columns `loose`, and without what tells nothing of it: threads of the host beside a GPU."""
+def anywhere(row: Row, loose: Iterable[str] = (), columns: Iterable[str] = ()) -> tuple[Value, ...]:
+    """The point without the columns `loose`, and without what tells nothing of it: threads of the host beside a GPU.
+    columns: those that tell points apart, where they are not those of the row's file."""
     ignored = {*loose, "threads"} if row.get("backend") == "cuda" else set(loose)
-    return tuple(None if name in ignored else row[name] for name in columns_of_point(row))
+    return tuple(None if name in ignored else row[name] for name in columns or columns_of_point(row))
 
 
 def by_point(rows: Iterable[Row]) -> dict[tuple[Value, ...], list[Row]]:

@@ -88,15 +88,14 @@ def fits(known: rows.Row, wanted: Selection) -> bool:
 
 def reads(claim: Claim, task: experiments.Task) -> bool:
     point = task.point
-    if FILES.get(point.program) != claim.file:
-        return False
+    file = FILES.get(point.program)
     if claim.quantity == "energy" and not point.measures_energy():
         return False
-    usual = USUAL.get(claim.file, {}) | claim.select
+    usual = USUAL.get(file, {}) | claim.select
     sides = [side for side in (claim.of, claim.over) if side is not None]
     own = {column for side in sides for column in side}
     both = {column: wanted for column, wanted in usual.items() if column not in own}
-    return any(fits(columns_of(point), both | side) for side in sides)
+    return any(claim.file_of(side) == file and fits(columns_of(point), both | side) for side in sides)
 
 
 def readers(tasks: Iterable[experiments.Task], known: Sequence[Claim]) -> dict[str, list[str]]:
