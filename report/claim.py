@@ -59,7 +59,8 @@ class Claim:
 
     @property
     def rival_names(self) -> list[str]:
-        return list(map(str, self.over["variant"])) if self.has_rivals else []  # type: ignore[index,arg-type]
+        listed = (self.over or {}).get("variant")
+        return list(map(str, listed)) if isinstance(listed, list) else []
 
     @property
     def needs_some(self) -> bool:

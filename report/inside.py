@@ -94,7 +94,7 @@ def sample_of(product: Point, samples: Samples, condition: str) -> Point | None:
     there = samples.get(key_of(product, condition, operation), ()) if operation else ()
     near = [p for p in there if order_of(p) == order_of(product) and kind_of_mesh(p.case) == kind_of_mesh(product.case)
             and (p.mesh.cube or kind_of_mesh(p.case) != "box") and distance(p, product) <= math.log(NEAR)]
-    return min(near, key=lambda p: distance(p, product), default=None)
+    return min(near, key=lambda p: distance(p, product)) if near else None
 
 
 def distance(p: Point, q: Point) -> float:

@@ -16,6 +16,7 @@ import pathlib
 import re
 import statistics as plain
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from report import calibration, rows, selection, sources, text, words
 from report.cases import Mesh, check_ranks, mesh_of
@@ -24,7 +25,7 @@ from report.rows import LEAST_PROCESSES, Fault, Row
 try:
     from report import statistics
 except ImportError:  # no NumPy or SciPy: ranges instead of intervals between processes, and the report says so
-    statistics = None
+    statistics = None  # type: ignore[assignment]
 
 BETWEEN = "between processes" if statistics else "the range of processes"
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -221,7 +222,7 @@ class Point:
         """Which; two strategies of the same ones were measured in turns."""
         return tuple(map(rows.process_of, self.rows))
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         try:
             return self.row["variant" if name == "strategy" else name]
         except KeyError:

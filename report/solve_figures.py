@@ -11,7 +11,7 @@ from report.cases import kind_of_mesh
 from report.inside import COMPARED, LEFT_OUT, insides, to_show
 from report.model import Card, Model, Point, Time
 from report.panels import COLOURED, INK, PALETTE, SHAPES, Figure, Panel, dots, figure, linear, names, shifts
-from report.places import one, ranked
+from report.places import one, ranked, the
 from report.text import count
 from report.wholes import PARTS, PHASES, solves_of
 from report.words import ELEMENT, PRECONDITION, QUADRATIC, STRATEGY, in_order, problem_words
@@ -49,11 +49,11 @@ def whole_solves(model: Model, card: Card, group: str) -> Figure | None:
         categories = ranked(p for p in some if p.operation == "solve")
         parts_of, ends = [], []
         for i, strategy in enumerate(categories):
-            solve = one(some, strategy=strategy, operation="solve")
+            solve = the(some, strategy=strategy, operation="solve")
             graph = one(some, strategy=strategy, operation="solve_graph")
             at = 0.0
-            before = set_ups.before_solve(some, strategy)
-            parts = (before.own, before.preconditioner, solve.time.value)
+            set_up = set_ups.before_solve(some, strategy)
+            parts = (set_up.own, set_up.preconditioner, solve.time.value)
             for (_, colour), part in zip(SOLVE_PARTS, parts):
                 parts_of.append((at, at + part, i - 0.32, i + 0.32, colour))
                 at += part
@@ -93,7 +93,7 @@ def breakdown(model: Model, card: Card, group: str) -> Figure | None:
     panels, runs, times = [], [], []
     for place, some in places_of(model, card, group):
         categories = ranked(p for p in some if p.operation == "solve")
-        whole = {s: one(some, strategy=s, operation="solve") for s in categories}
+        whole = {s: the(some, strategy=s, operation="solve") for s in categories}
         times += [p.time for p in whole.values()]
         scale = {s: 1e3 / max(p.newton_iterations or 1, 1) for s, p in whole.items()}
         high = max(p.time.value * scale[s] for s, p in whole.items())

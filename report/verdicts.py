@@ -115,26 +115,27 @@ def _side(claim: Claim, found: Iterable[rows.Row], side: Selection) -> dict[tupl
 
 def _split(side: Selection) -> Iterator[Selection]:
     """A list of strategies is one ratio for each."""
-    listed = [column for column, wanted in side.items() if isinstance(wanted, list)]
+    listed = [(column, wanted) for column, wanted in side.items() if isinstance(wanted, list)]
     if not listed:
         yield side
         return
-    for one in side[listed[0]]:  # type: ignore[index]
-        yield from _split({**side, listed[0]: one})
+    column, wanted = listed[0]
+    for one in wanted:
+        yield from _split({**side, column: one})
 
 
 def _estimate(claim: Claim, alone: bool, of: Sequence[rows.Row],
-              over: Sequence[rows.Row] | None) -> statistics.Estimate | None:
-    """Two sides of the same processes are paired: they were measured in turns. alone: of the machine that measured them, and
-    not of its kind, of which they are known only as far as runs differ."""
+              over: Sequence[rows.Row]) -> statistics.Estimate | None:
+    """over: no rows of a claim without such a side. Two sides of the same processes are paired: they were measured in
+    turns. alone: of the machine that measured them, and not of its kind, of which they are known only as far as runs
+    differ."""
     quantity = QUANTITIES[claim.quantity]
-    sides = [sorted(side, key=rows.process_of) for side in (of, over or ())]
-    values = [[quantity.of(row) for row in side] for side in sides]
-    if any(v is None for side in values for v in side):
+    sides = [sorted(side, key=rows.process_of) for side in (of, over)]
+    x, y = ([v for row in side if (v := quantity.of(row)) is not None] for side in sides)
+    if (len(x), len(y)) != (len(of), len(over)):
         return None
-    x, y = values
     paired = not claim.over_file and list(map(rows.process_of, sides[0])) == list(map(rows.process_of, sides[1]))
-    r = statistics.ratio(x, y, paired) if over else statistics.estimate(x)  # type: ignore[arg-type]
+    r = statistics.ratio(x, y, paired) if over else statistics.estimate(x)
     if quantity.counted:
         return r if r.supports_claims else statistics.Estimate(r.value, r.value, r.value, r.processes)
     low, high = r.low, r.high
@@ -193,21 +194,22 @@ def _ratios(claim: Claim, alone: bool, path: pathlib.Path, found: Sequence[rows.
     apart, each with a ratio for all that a column differs in which is free."""
     ranks = _ranks(path) if "variant" in (claim.over or {}) else {}  # of one strategy: the newest of most processes
     told: dict[tuple, list[Decided]] = {}
-    rivals = list(_split(claim.over)) if claim.over is not None else [None]
+    rivals: list[Selection | None] = list(_split(claim.over)) if claim.over is not None else [None]
     for side, other in itertools.product(_split(claim.of), rivals):
         overs = [_side(claim, some, other) for some in others] if other is not None else []
         for key, owns in _side(claim, found, side).items():
-            over = next((side_of[key] for side_of in overs if key in side_of), {}) if other is not None else {(): None}
+            there = (side_of[key] for side_of in overs if key in side_of)
+            over: dict[tuple, list[rows.Row]] = next(there, {}) if other is not None else {(): []}
             for own, beside in itertools.product(owns.values(), over.values()):
                 if (r := _estimate(claim, alone, own, beside)) is None:
                     continue
                 first = own[0]
-                is_old = any(_is_old(claim.file_of(s), row) for s, some in ((claim.of, own), (claim.over, beside or []))
-                             for row in some)
+                is_old = any(_is_old(claim.file_of(side_of), row)
+                             for side_of, some in ((claim.of, own), (claim.over, beside)) for row in some)
                 name = (key, first.get("case"), tuple(side.items()), tuple((other or {}).items()))
                 told.setdefault(name, []).append(Decided(
                     {n: first[n] for n in PLACE if n in first}, str((other or {}).get("variant", "")), r,
-                    _judge(claim, r), str(first["commit"]), is_old, _host(own, beside or []),
+                    _judge(claim, r), str(first["commit"]), is_old, _host(own, beside),
                     rank=ranks.get(_where(first), (0, 0, len(own)))))
     return told
 
