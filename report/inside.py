@@ -27,9 +27,9 @@ EVALUATED = ("median_s", "ci95_low_s", "ci95_high_s", "min_s")
 # What figure and table say of how products are compared.
 COMPARED = ("Within a solve: the phase of tangent products without CUDA graphs, over their number. Gaps between its "
             "kernels count; products of the preconditioner do not. The phase also has what supports need: strategies "
-            "that store their result have a further kernel for it. Of those that add to it (by element, patch, upper "
-            "half) CG's update does that and clears the result, while a sample clears it itself. Ratios are for each "
-            "degree of freedom, of one run.")
+            "that store their result have a further kernel for it. Of those that add to it (patch, upper half, by "
+            "element without colours) CG's update does that and clears the result, while a sample clears it itself. "
+            "Ratios are for each degree of freedom, of one run.")
 LEFT_OUT = ("Left out are load steps without a matrix, because their products read the tangents of more and more "
             "elements and samples those of all, and solves whose mesh has another numbering or no samples in the same "
             "run.")
