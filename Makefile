@@ -51,7 +51,7 @@ TOOLCHAIN := $(CC) | $(CXX) | $(NVCC) | $(MPICC) | $(CUDA) | $(CUDA_HOME) | $(CU
 DRY := $(strip $(foreach f,n q,$(findstring $f,$(filter-out --%,$(firstword -$(MAKEFLAGS))))))
 OTHER := $(and $(DRY),$(wildcard $(BUILD)/config.mk),$(call holds,$(BUILD)/toolchain,$(TOOLCHAIN)))
 FOUND := $(BUILD)$(if $(OTHER),/dry)
-ifneq ($(filter-out help clean format test bench storage sanitize sanitize-threads fuzz,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help clean format types test bench storage sanitize sanitize-threads fuzz,$(or $(MAKECMDGOALS),all)),)
 include $(FOUND)/config.mk
 endif
 $(FOUND)/config.mk: packaging/detect.sh $(FOUND)/toolchain
@@ -134,7 +134,7 @@ TESTS := $(patsubst %,$(BUILD)/tests/%,$(LONGEST) $(filter-out $(LONGEST),$(base
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves $(if $(HAVE_PETSC),$(BUILD)/peers)) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test run-tests bench storage tables report compare reproduce sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs first-look FORCE
+.PHONY: all info help test run-tests bench storage tables report compare reproduce sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format types clean deps tests programs first-look FORCE
 # On all cores, unless -j says how many.
 all: info
 	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j"$$(sh packaging/cores.sh)") programs
@@ -176,6 +176,7 @@ help:
 	@echo 'make faults-device  on a GPU: no device memory at each allocation, a lost device, NaN, NCCL that fails between two ranks, without and with peer memory'
 	@echo 'make test-slurm  a Slurm of two nodes on this machine, where Debian has it: srun, time limits, arrays, the job script'
 	@echo 'make format     clang-format on all sources'
+	@echo 'make types      mypy on the Python of report/ and runner/'
 	@echo 'make deps       only install missing libraries (Debian packages)'
 	@echo 'make clean      remove $(BUILD)/'
 	@echo 'variables, here or in the environment:'
@@ -346,7 +347,7 @@ DEPS := $(if $(HAVE_COMPILER),,gcc) $(if $(HAVE_BLAS),,libopenblas-dev liblapack
     $(if $(HAVE_METIS),,libmetis-dev) \
     $(if $(HAVE_MPI),,libopenmpi-dev openmpi-bin) $(if $(HAVE_BENCHMARK),,g++ libbenchmark-dev) \
     $(if $(HAVE_CMOCKA),,libcmocka-dev) $(if $(HAVE_GNUPLOT),,gnuplot-nox) $(if $(HAVE_PYTHON),,python3-scipy python3-jinja2) \
-    $(if $(WITH_TESTS),$(shell python3 -c 'import vtkmodules' 2>/dev/null || echo python3-vtk9))
+    $(if $(WITH_TESTS),$(shell python3 -c 'import vtkmodules' 2>/dev/null || echo python3-vtk9) $(shell command -v mypy >/dev/null || echo mypy))
 deps:
 	@sh packaging/install.sh $(DEPS)
 
@@ -358,7 +359,7 @@ test:
 	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" tests
 	@$(MAKE) --no-print-directory run-tests
 run-tests: tests
-	@FE_BUILD=$(BUILD) FE_PYTHON='$(PYTHON_COMMAND)' sh tests/run.sh $(if $(SANITIZE),$(PIECES),tests/detection.sh tests/goals.sh tests/report.sh $(TESTS))
+	@FE_BUILD=$(BUILD) FE_PYTHON='$(PYTHON_COMMAND)' sh tests/run.sh $(if $(SANITIZE),$(PIECES),tests/detection.sh tests/goals.sh tests/report.sh tests/types.sh $(TESTS))
 
 # Minutes, most of them to await a time limit: not among the tests.
 test-slurm: $(BUILD)/solve $(BUILD)/scaling $(BUILD)/meshgen $(if $(HAVE_BENCHMARK),$(BUILD)/kernels)
@@ -475,6 +476,11 @@ report:
 
 format:
 	clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h' '*.cu' '*.cc')
+
+# mypy.ini says how strict.
+types:
+	@mkdir -p $(BUILD)/tests
+	@FE_BUILD=$(BUILD) sh tests/run.sh tests/types.sh
 
 clean:
 	rm -rf $(BUILD)

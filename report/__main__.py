@@ -15,12 +15,13 @@ import sys
 
 from report import gnuplot, model, one_run, render
 from report.figures import every_figure
+from report.render.blocks import Told
 from report.render.document import document
 from report.render.tables import Table
 from report.rows import Fault
 
 
-def claims_of(results: pathlib.Path, read: model.Model) -> tuple[list[dict[str, str]], Table | None]:
+def claims_of(results: pathlib.Path, read: model.Model) -> tuple[list[Told], Table | None]:
     """Verdicts of claims/ (report/claims.py), which are about the results of this repository, and what they say of
     which strategy to take."""
     if results.resolve() != model.ROOT / "results":
@@ -31,7 +32,7 @@ def claims_of(results: pathlib.Path, read: model.Model) -> tuple[list[dict[str, 
         from report.verdicts import MISSING, decide_all
     except ImportError:  # no NumPy or SciPy, which the model says
         return [], None
-    told = []
+    told: list[Told] = []
     decided = decide_all(read_claims())
     for claim, verdicts in decided:
         told_as = list(dict.fromkeys(v.verdict for v in verdicts if v.points)) or [MISSING]

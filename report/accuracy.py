@@ -95,11 +95,11 @@ def of_beam(points: Iterable[Point]) -> Reference | None:
     works: dict[str, dict[int, float]] = {}
     for p in points:
         works.setdefault(p.element, {})[steps_of(p.case)] = p.work
-    ends = [extrapolated(works.get(element, {})) for element in ("tet10", "hex27")]
-    if None in ends:
+    one, other = (extrapolated(works.get(element, {})) for element in ("tet10", "hex27"))
+    if one is None or other is None:
         return None
-    value = sum(ends) / len(ends)
-    return Reference(value, abs(ends[0] - ends[1]) / abs(value))
+    value = (one + other) / 2
+    return Reference(value, abs(one - other) / abs(value))
 
 
 def references_of(problem: Problem, points: Iterable[Point]) -> dict[str, Reference]:

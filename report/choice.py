@@ -31,9 +31,10 @@ def largest(known: Known, name: str, machine: str, element: str, box: bool,
     points = [p for v in verdicts if v.machine == machine for p in v.points
               if p.where["element"] == element and p.where["operation"] == operation
               and (mesh_of(str(p.where["case"])).cube if box else kind_of_mesh(str(p.where["case"])) != "box")]
+    if not points:
+        return None
     return max(points, key=lambda p: (not p.lacks, p.ratio.processes >= LEAST_PROCESSES,
-                                      kind_of_mesh(str(p.where["case"])) == "irregular", int(p.where["n_dof"] or 0)),
-               default=None)
+                                      kind_of_mesh(str(p.where["case"])) == "irregular", int(p.where["n_dof"] or 0)))
 
 
 def cell(point: Decided | None) -> str:
@@ -118,11 +119,11 @@ def lines(known: Known, model: model_.Model) -> Iterator[Line]:
             price = "price_of_order_quadratic" if element in QUADRATIC else "price_of_order"
             sustained, floats, ordered = (largest(known, name, v.machine, element, True) if on_gpu else None
                                           for name in ("sustained_over_matrix", "floats_over_matrix", price))
-            full = [largest(known, "full_tangents_over_matrix", v.machine, element, of, "jacvec_full")
-                    for of in (True, False)]
-            *told_solves, solve = solved(model, v.machine, "cuda" if on_gpu else "host", element)
-            yield Line(element, v.machine, on_gpu, box, other, sustained, floats, *full, ordered, tuple(told_solves),
-                       solve)
+            full_box, full_other = (largest(known, "full_tangents_over_matrix", v.machine, element, of, "jacvec_full")
+                                    for of in (True, False))
+            without, with_set_ups, least, solve = solved(model, v.machine, "cuda" if on_gpu else "host", element)
+            yield Line(element, v.machine, on_gpu, box, other, sustained, floats, full_box, full_other, ordered,
+                       (without, with_set_ups, least), solve)
 
 
 HEADS = ["element", "on", "without a pause", "product: box", "irregular mesh", "box, floats", "box, 21 numbers",

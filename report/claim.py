@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import operator
 import pathlib
 import re
@@ -44,7 +45,12 @@ class Claim:
     rivals: int = 1  # a place counts where it is held beside so many strategies
     means: str = ""  # in words what its bounds are: "it takes less than a quarter longer"
     strongest: tuple[str, ...] = ()  # of `over`: where it holds none of these may be missing, each could be the strongest
+    over_file: str = ""  # where the rows of `over` stand, if in another kind of file of the same run
     tolerance: float = 0.1  # share by which a ratio that is measured anew may differ from a committed one
+
+    def file_of(self, side: Selection | None) -> str:
+        """The kind of file that has the rows of a side."""
+        return self.over_file if self.over_file and side is self.over else self.file
 
     @property
     def has_rivals(self) -> bool:
@@ -53,7 +59,8 @@ class Claim:
 
     @property
     def rival_names(self) -> list[str]:
-        return list(map(str, self.over["variant"])) if self.has_rivals else []  # type: ignore[index,arg-type]
+        listed = (self.over or {}).get("variant")
+        return list(map(str, listed)) if isinstance(listed, list) else []
 
     @property
     def needs_some(self) -> bool:
@@ -87,7 +94,7 @@ class Claim:
 
 
 PROGRAMS = ("kernels", "solves", "scaling", "bench")
-KEYS = {"asks", "sentence", "file", "quantity", "select", "of", "over", "free", "above", "below", "expected",
+KEYS = {"asks", "sentence", "file", "over_file", "quantity", "select", "of", "over", "free", "above", "below", "expected",
         "reproduce", "minutes", "as", "needs", "headline", "means", "rivals", "strongest", "tolerance"}
 
 
@@ -124,6 +131,11 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
             raise fault(f"has no {key!r}")
     if table["file"] not in rows.schema()["file"]:
         raise fault(f"file {table['file']!r}: results/schema.toml has none of this name")
+    over_file = table.get("over_file", "")
+    if over_file and (table["file"], over_file, table["quantity"]) != ("solves.csv", "kernels.csv", "time_per_evaluation"):
+        raise fault(f"over_file {over_file!r}: it may be \"kernels.csv\", of a claim on time_per_evaluation of solves.csv")
+    if over_file and "over" not in table:
+        raise fault("over_file: is of a claim with 'over'")
     if table["quantity"] not in QUANTITIES:
         raise fault(f"quantity {table['quantity']!r} is not one of {', '.join(QUANTITIES)}")
     if "above" not in table and "below" not in table:
@@ -149,10 +161,12 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
     if sides == {"cuda", "host"} and "{host}" not in table["sentence"]:
         raise fault("compares a GPU with a host, and its sentence has no {host}: which host that is")
     columns = rows.columns_of(table["file"])
-    for part in ("select", "of", "over"):
-        for column in table.get(part, {}):
-            if column not in columns:
-                raise fault(f"{part}: {column!r} is no column of {table['file']}")
+    of_files = {"select": {table["file"], over_file or table["file"]}, "of": {table["file"]},
+                "over": {over_file or table["file"]}}
+    for part, files in of_files.items():
+        for column, file in itertools.product(table.get(part, {}), sorted(files)):
+            if column not in rows.columns_of(file):
+                raise fault(f"{part}: {column!r} is no column of {file}")
     apart = [*rows.columns_of_point(dict.fromkeys(columns))]
     apart += [CASE + name for name in CASE_PARTS] if table["file"] == "scaling.csv" else []
     for column in table.get("free", ()):
@@ -163,7 +177,7 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
                  table.get("expected", ""), tuple(table.get("reproduce", ())),
                  table.get("minutes", 0.0), table.get("as", ""), table.get("needs", ""), table.get("headline", False),
                  table.get("rivals", 1), table.get("means", ""),
-                 tuple(table["over"]["variant"] if strongest is True else strongest), tolerance)
+                 tuple(table["over"]["variant"] if strongest is True else strongest), over_file, tolerance)
 
 
 def backends_of(claim: Claim) -> set[str]:

@@ -103,7 +103,7 @@ def scope(verdicts: Sequence[Verdict]) -> str:
 
     kinds = {kind_of_mesh(str(w["case"])) for w in places if w.get("case")}
     meshes = [words for kind, words in MESHES.items() if kind in kinds]
-    sizes = sorted(int(w["n_dof"]) for w in places if w.get("n_dof"))
+    sizes = sorted(int(n) for w in places if (n := w.get("n_dof")))
     operations = ", ".join(told("operation"))
     for long, short in (("tangent products, elastic products", "tangent and elastic products"),
                         ("tangent and elastic products, residuals", "products, residuals"),

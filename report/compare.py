@@ -146,7 +146,7 @@ def compare(a: dict[Key, Side], b: dict[Key, Side], margin: float | None = None,
     """All points of both runs, those of A first, in their order. margin: within which they are the same; None: that of
     margin_of. apart: of times on GPUs of two machines, as a standard deviation of logarithms."""
     found: list[Compared] = []
-    told: list[tuple[Compared, tuple[list[float], list[float]]]] = []
+    told: list[tuple[Compared, int, tuple[list[float], list[float]]]] = []  # with the fewer processes of both
     for key in itertools.chain(a, (key for key in b if key not in a)):
         why = _comparable(a.get(key), b.get(key))
         if why:
@@ -159,18 +159,18 @@ def compare(a: dict[Key, Side], b: dict[Key, Side], margin: float | None = None,
         if fewest < LEAST_PROCESSES:
             point.why = f"{fewest} process{'es' if fewest > 1 else ''}, {LEAST_PROCESSES} are needed"
             continue
-        told.append((point, (x, y)))
-    owns = statistics.moderated_differences([pair for _, pair in told])
-    spreads = [apart if a[point.key].rows[0]["backend"] == "cuda" else 0.0 for point, _ in told]
+        told.append((point, fewest, (x, y)))
+    owns = statistics.moderated_differences([pair for *_, pair in told])
+    spreads = [apart if a[point.key].rows[0]["backend"] == "cuda" else 0.0 for point, *_ in told]
     differences = [d.beside(spread) for d, spread in zip(owns, spreads)]
     certain = statistics.holm([d.p_value() for d in differences], ALPHA)
-    for (point, _), d, own, spread, sure in zip(told, differences, owns, spreads, certain):
+    for (point, fewest, _), d, own, spread, sure in zip(told, differences, owns, spreads, certain):
         low, high = d.interval()
-        point.ratio = statistics.Estimate(math.exp(d.mean), math.exp(low), math.exp(high), point.ratio.processes)
+        point.ratio = statistics.Estimate(math.exp(d.mean), math.exp(low), math.exp(high), fewest)
         point.p_value = d.p_value()
         within = margin_of(spread) if margin is None else margin
         if _judge(point, d, sure, within):
-            point.more = more_processes(point.ratio.processes, own, spread, within, len(told))
+            point.more = more_processes(fewest, own, spread, within, len(told))
             point.why = f"about {point.more} more processes of each would tell" if point.more else \
                 "runs of the same kernels differ by as much" if spread else "spread too wide"
     return found
@@ -288,7 +288,8 @@ def calibrate(run: dict[Key, Side], other: dict[Key, Side] | None = None,
 
 def _groups_of(first: list[list[float]], second: list[list[float]], half: int) -> list[Split]:
     """All choices of so many processes of each."""
-    return list(itertools.product(*(itertools.combinations(range(_least_count(m, half)), half) for m in (first, second))))
+    chosen, others = (itertools.combinations(range(_least_count(m, half)), half) for m in (first, second))
+    return list(itertools.product(chosen, others))
 
 
 def _some(splits: list[Split]) -> list[Split]:
@@ -307,8 +308,7 @@ def _slowed(run: dict[Key, Side], other: dict[Key, Side], slower: float, apart: 
             pairs.append((usual.medians, side.medians))
     if not pairs:
         return math.nan, math.nan
-    first, second = map(list, zip(*pairs))
-    splits = _some(_groups_of(first, second, LEAST_PROCESSES))
+    splits = _some(_groups_of([x for x, _ in pairs], [y for _, y in pairs], LEAST_PROCESSES))
     told = [of for g, h in splits for of in _told([([x[i] for i in g], [y[i] for i in h]) for x, y in pairs], 0.0, apart)]
     by = sum(statistics.ratio(y, x, paired=False).value for x, y in pairs) / len(pairs) - 1
     return sum(sure and d.mean > 0 for d, sure in told) / len(told), by
@@ -492,7 +492,7 @@ def run(a: argparse.Namespace) -> int:
             raise rows.Fault(f"of {' and '.join(sorted(machines))}: two runs of one kind of machine are needed")
         commits = " ".join(str(row["commit"]) for row in firsts)
         others = calibration.largest(frozenset(commits.split())) if len(loaded) == 2 else Spread()
-        c = calibrate(*loaded, told_by_others=others)
+        c = calibrate(loaded[0], loaded[1] if len(loaded) == 2 else None, others)
         kept = calibration_row(machines.pop(), commits, c)
         print(f"{c.points} points, {c.comparisons} comparisons of {c.processes} with {c.processes} processes: "
               f"{_shares(kept)}")
@@ -509,9 +509,10 @@ def run(a: argparse.Namespace) -> int:
     apart = a.apart
     if apart is None:
         apart = 0.0 if same_card(*a.runs) else calibration.largest().times
-    found = compare(*loaded, a.margin, apart)
-    unlike = environments.differences(a.runs, _rows_compared(*loaded))
-    print("\n".join(describe(*loaded, found, apart, a.margin, unlike)))
+    one, other = loaded
+    found = compare(one, other, a.margin, apart)
+    unlike = environments.differences(a.runs, _rows_compared(one, other))
+    print("\n".join(describe(one, other, found, apart, a.margin, unlike)))
     if a.rows:
         write_rows(a.rows, found)
     return 0

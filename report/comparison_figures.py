@@ -10,7 +10,7 @@ from report.captions import bars, kind_of, noisy, where
 from report.model import Card, Model, Point, Time
 from report.panels import (COLOURED, COLOURS, INK, PALETTE, SHAPES, Figure, Panel, add_names, add_series, beside,
                            decades, dots, figure, linear, shifts, size, style_of)
-from report.places import NEAR, by_place, find, one, ranked
+from report.places import NEAR, Place, by_place, find, one, ranked
 from report.selection import by_run, speaking
 from report.text import count
 from report.words import CHOOSES, ELEMENT, NOT_A_STRATEGY, OPERATION, PRODUCTS
@@ -106,15 +106,16 @@ def energy(model: Model, card: Card) -> Figure | None:
         if p.card == card and p.plain and p.energy and p.mesh.cube:
             at.setdefault(p.n_dof, []).append(p)
     told = [speaking(some) for some in at.values()]
-    some = max(told, key=lambda ps: (len({p.strategy for p in ps}), ps[0].n_dof), default=[])
-    panels, times = [], []
+    some = max(told, key=lambda ps: (len({p.strategy for p in ps}), ps[0].n_dof)) if told else []
+    panels: list[Panel] = []
+    times: list[Time] = []
     for element in ("hex8", "tet4"):
         for operation in ("jacvec", "jacvec_elastic"):
             there = [p for p in find(some, element=element, operation=operation) if p.strategy not in CHOOSES]
             if len(there) < 2:
                 continue
-            times += [p.energy for p in there]
-            values = [(p.strategy, *style_of(p.strategy), p.energy, 0.0) for p in there]
+            values = [(p.strategy, *style_of(p.strategy), t, 0.0) for p in there if (t := p.energy)]
+            times += [t for *_, t, _ in values]
             panels.append(
                 dots(f"{ELEMENT[element]}, {OPERATION[operation]}, {count(there[0].n_dof)}",
                      linear("nJ per degree of freedom", 1.08 * max(t.high for *_, t, _ in values)), ranked(there),
@@ -141,7 +142,7 @@ def over_host(model: Model, card: Card) -> Figure | None:
                                operation=operation, case=p.case)
                     if host:
                         by_run.setdefault(p.run, []).append((p, model_.ratio(host, p)))
-            pairs = max(by_run.values(), key=len, default=[])
+            pairs = max(by_run.values(), key=len) if by_run else []
             if len({p.n_dof for p, _ in pairs}) < 3:
                 continue
             panel = Panel(f"{ELEMENT[element]}, {OPERATION[operation]}",
@@ -169,7 +170,7 @@ def reproducible(model: Model) -> Figure | None:
     """What bitwise reproducible sums cost: the fastest such strategy over the fastest, at each place on a box."""
     panels, runs, times = [], [], []
     cards = [c for c in model.cards if c.backend == "cuda"][:COLOURS]
-    at = {}
+    at: dict[Place, list[Point]] = {}
     for place, points in by_place(p for p in model.kernels if p.strategy not in NOT_A_STRATEGY + CHOOSES).items():
         several = [some for some in by_run(points) if len(some) >= COLOURS]  # fewer lack reproducible ones
         at |= {place: several[0]} if several else {}

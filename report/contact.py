@@ -60,8 +60,8 @@ def costs(model: Model, card: Card) -> dict[Place, list[Cost]]:
     for place in sorted(at, key=lambda place: (-place[0], ELEMENTS.index(place[1]), OPERATIONS.index(place[2]))):
         some = speaking(p for p in at[place] if share_of(p.operation) is not None)
         plain = {p.strategy: p for p in at[place] if share_of(p.operation) is None and some and p.run == some[0].run}
-        pairs = [Cost(share_of(p.operation), plain[p.strategy], ratio(p, plain[p.strategy]))
-                 for p in some if p.strategy in plain]
+        pairs = [Cost(share, plain[p.strategy], ratio(p, plain[p.strategy]))
+                 for p in some if p.strategy in plain and (share := share_of(p.operation)) is not None]
         if pairs:
             found[place] = sorted(pairs, key=lambda cost: cost.share)
     return found
@@ -125,7 +125,8 @@ def table_of(model: Model, backend: str) -> tuple[list[str], list[list[str]]]:
     for card, found in of_cards.items():
         largest = max((place[0] for place in found), default=0)
         for element, strategy in itertools.product(ELEMENTS, TOLD):
-            cells, runs = [], {}
+            cells: list[str] = []
+            runs: dict[str, None] = {}
             for operation in OPERATIONS:
                 own = {cost.share: cost for cost in found.get((largest, element, operation), [])
                        if cost.plain.strategy == strategy}

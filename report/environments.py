@@ -38,7 +38,7 @@ def _words(name: str, sides: Iterable[Collection[str]]) -> Iterator[str]:
 
 def _numbers(name: str, unit: str, sides: Iterable[Sequence[float]]) -> Iterator[str]:
     """Of medians; nothing where a side has none."""
-    a, b = map(list, sides)
+    a, b = sides
     if a and b and abs((y := statistics.median(b)) - (x := statistics.median(a))) > ALIKE * max(x, y):
         yield f"{name}: {x:.4g} and {y:.4g} {unit}"
 
@@ -53,7 +53,7 @@ def _medians(path: pathlib.Path, keys: Collection[Key]) -> dict[tuple[str, Key],
             if (key := rows.anywhere(row)) in keys:
                 for column in CONDITIONS:
                     if row[column] is not None:
-                        found.setdefault((column, key), []).append(float(row[column]))  # type: ignore[arg-type]
+                        found.setdefault((column, key), []).append(float(row[column]))
     return {of: statistics.median(values) for of, values in found.items()}
 
 

@@ -13,7 +13,7 @@ from report.panels import APPENDIX, BODY, Figure
 from report.prediction_figures import predictions
 from report.product_figures import break_even, cold, roofline, throughput, time_of_products, winners_map
 from report.scaling_figures import scaling
-from report.solve_figures import GROUPS, breakdown, whole_solves
+from report.solve_figures import GROUPS, breakdown, inside, whole_solves
 from report.study_figures import all_studies
 from report.wholes import solves_of
 
@@ -28,7 +28,7 @@ def all_figures(model: Model) -> list[Figure]:
         found += [make(model, card) for card in model.cards]
     for draw, card in itertools.product((whole_solves, breakdown), solve_cards):
         found += [draw(model, card, group) for group in GROUPS]
-    for make in (roofline, break_even):
+    for make in (inside, roofline, break_even):
         found += [make(model, card) for card in model.cards]
     for machine in dict.fromkeys((p.run.machine, p.backend) for p in model.of("scaling.csv")):
         device = next(p for p in model.of("scaling.csv") if (p.run.machine, p.backend) == machine)

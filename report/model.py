@@ -16,6 +16,7 @@ import pathlib
 import re
 import statistics as plain
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from report import calibration, rows, selection, sources, text, words
 from report.cases import Mesh, check_ranks, mesh_of
@@ -24,7 +25,7 @@ from report.rows import LEAST_PROCESSES, Fault, Row
 try:
     from report import statistics
 except ImportError:  # no NumPy or SciPy: ranges instead of intervals between processes, and the report says so
-    statistics = None
+    statistics = None  # type: ignore[assignment]
 
 BETWEEN = "between processes" if statistics else "the range of processes"
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -94,14 +95,15 @@ def counted(a: Point, b: Point) -> Time:
 
 
 def ratio(a: Point, b: Point) -> Time:
-    """a / b of two points of one run, as far as these rows tell. Of one process: the ends of both intervals combined."""
+    """a / b of two points of one run, as far as these rows tell. Of one process: the ends of both intervals combined. Of
+    the same processes of one program they are pairs, because it measured both in turns."""
     if a.run != b.run:
         raise ValueError(f"{a.run.name} and {b.run.name}: no ratio across runs")
     n = min(a.time.processes, b.time.processes)
     samples = min(a.time.samples, b.time.samples)
     disturbed = a.time.disturbed or b.time.disturbed
     if n > 1 and statistics:
-        r = statistics.ratio(a.medians, b.medians, paired=a.processes == b.processes)
+        r = statistics.ratio(a.medians, b.medians, paired=(a.kind, a.processes) == (b.kind, b.processes))
         return Time(r.value, r.low, r.high, n, samples, disturbed)
     return Time(a.time.value / b.time.value, a.time.low / b.time.high, a.time.high / b.time.low, n, samples, disturbed)
 
@@ -220,7 +222,7 @@ class Point:
         """Which; two strategies of the same ones were measured in turns."""
         return tuple(map(rows.process_of, self.rows))
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         try:
             return self.row["variant" if name == "strategy" else name]
         except KeyError:

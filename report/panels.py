@@ -59,8 +59,9 @@ class Axis:
 
     def share(self, value: float) -> float:
         """0 at its low end, 1 at its high one."""
-        f = math.log if self.log else float
-        return (f(value) - f(self.low)) / (f(self.high) - f(self.low))
+        if self.log:
+            return (math.log(value) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
+        return (value - self.low) / (self.high - self.low)
 
     def at(self, share: float) -> float:
         if self.log:
@@ -216,7 +217,7 @@ def add_series(panel: Panel, strategy: str, values: Sequence[tuple[float, Time]]
     line = [(x, t.value) for x, t in values]
     target = panel.thin if colour == GREY else panel.lines
     if join:
-        for _, own in itertools.groupby(zip(runs or [None] * len(line), line), key=lambda pair: pair[0]):
+        for _, own in itertools.groupby(zip(runs or itertools.repeat(None), line), key=lambda pair: pair[0]):
             target += [(piece, colour) for piece in joined([point for _, point in own])]
     for x, t in values:
         if t.high > t.low:

@@ -158,11 +158,11 @@ def set_ups(_: str, up: str) -> list[str]:
         on = []
         for card in (card for card in model().cards if card.backend == "cuda"):
             patch = by_strategy(fullest(model(), card, element, irregular)).get("patch", {}).get("jacvec")
-            at = of_run(model(), patch) if patch else {}
-            rival = fastest_without(at, "jacvec")
-            n = break_even(at["patch"], at[rival], "jacvec") if rival and "patch" in at else None
+            there = of_run(model(), patch) if patch else {}
+            rival = fastest_without(there, "jacvec")
+            n = break_even(there["patch"], there[rival], "jacvec") if rival and "patch" in there else None
             if n is not None:
-                p = at["patch"]["jacvec"]
+                p = there["patch"]["jacvec"]
                 mark = sources.MARK * bool(sources.changed(p.run.commit, p.kind, "patch", p.backend))
                 is_old |= bool(mark)
                 on.append((str(rival), f"{two_digits(n)} ({card.short}, {count(p.n_dof)} DoF{mark})"))

@@ -95,12 +95,20 @@ def winners(model: Model) -> dict[Place, Winner]:
     return found
 
 
-def find(points: Iterable[Point], **wanted) -> list[Point]:
+def find(points: Iterable[Point], **wanted: object) -> list[Point]:
     return [p for p in points if all(getattr(p, name) == value for name, value in wanted.items())]
 
 
-def one(points: Iterable[Point], **wanted) -> Point | None:
+def one(points: Iterable[Point], **wanted: object) -> Point | None:
     return next(iter(find(points, **wanted)), None)
+
+
+def the(points: Iterable[Point], **wanted: object) -> Point:
+    """The one that is there; ValueError where none is."""
+    found = one(points, **wanted)
+    if found is None:
+        raise ValueError(f"there is no point of {wanted}")
+    return found
 
 
 def ranked(points: Iterable[Point]) -> list[str]:

@@ -65,9 +65,9 @@ def checks(read: Model) -> list[Check]:
     found = []
     for place, some in places(read.kernels).items():
         card, n_dof = place[0], place[4]
-        ratio = matrix_over_free(some)
-        if ratio and card.backend == "cuda" and card.machine in CARDS and n_dof >= LEAST_DOF and place[1:3] in said:
-            found.append(Check(place, ratio, *said[place[1:3]][CARDS.index(card.machine)]))
+        ratio, key = matrix_over_free(some), (place[1], place[2])
+        if ratio and card.backend == "cuda" and card.machine in CARDS and n_dof >= LEAST_DOF and key in said:
+            found.append(Check(place, ratio, *said[key][CARDS.index(card.machine)]))
     return found
 
 

@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from report.captions import FASTER, IN_TURNS, kind_of, where
-from report.model import Card, Model, Point, Time
+from report.model import Card, Model, Point, Run, Time
 from report.panels import (COLOURED, COLOURS, GREY, INK, NARROW, PALE, SHORT, WIDE, Axis, Figure, Panel, add_names,
                            add_series, beside, coloured_in, decades, figure, finished, luminance, size, style_of,
                            with_narrow)
+from report.panels import Place as Inner
 from report.places import LEAST_DOF, Place, Winner, find, one, ranked, winners
 from report.rows import LEAST_PROCESSES
 from report.selection import by_run, by_strategy
@@ -51,7 +52,10 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
               higher_is_better: bool = True) -> Figure | None:
     """Of products and residuals, on boxes of linear or of quadratic elements; at each size of the run that speaks, or of
     the next one that has a strategy (selection.by_strategy)."""
-    panels, runs, times, others = [], [], [], set()
+    panels: list[Panel] = []
+    runs: list[Run] = []
+    times: list[Time] = []
+    others: set[str] = set()
     height, all_named = 3.5, True
     boxes = [p for p in (model.kernels if points is None else points) if p.card == card and p.plain and p.mesh.cube]
     for element in (e for e in ELEMENTS if (e in QUADRATIC) == quadratic):
@@ -136,7 +140,7 @@ def clusters(sizes: Iterable[int]) -> dict[int, int]:
     return found
 
 
-Won = dict[tuple, tuple[Place, Winner]]  # by element, operation, kind of mesh, size of the column
+Won = dict[tuple[str, str, str, int], tuple[Place, Winner]]  # by element, operation, kind of mesh, size of the column
 Columns = Sequence[tuple[str, int]]
 MAP_LEFT, MAP_ROW = 2.25, 0.78  # cm: names of lines, and height of one
 CELL, LEAST_CELL = 1.25, 1.0    # cm: width of a cell, at most and at least
@@ -154,7 +158,7 @@ def named_in(best: Winner) -> list[str]:
     return ([p.strategy for p in best.fastest] + list(best.missed))[:2]
 
 
-def map_of(won: Won, columns: Columns, lines: Sequence[tuple[str, str]], width: float) -> tuple[Panel, tuple]:
+def map_of(won: Won, columns: Columns, lines: Sequence[tuple[str, str]], width: float) -> tuple[Panel, Inner]:
     """The cells of these columns and lines on so many cm, and where they are."""
     cell = min(CELL, (width - MAP_LEFT - 0.1) / len(columns))
     x = Axis("", -0.5, len(columns) - 0.5, ())
@@ -185,7 +189,7 @@ def map_of(won: Won, columns: Columns, lines: Sequence[tuple[str, str]], width: 
             ink = 0xFFFFFF if luminance(colour) < 0.42 else 0x000000
             panel.words.append((j, i - 0.18, SHORT.get(first, first), ink, "center"))
             partly = best.lacks or best.of < COLOURS
-            below = digits(best.gain.value) if best.decided else "ord." if partly else "ordered"
+            below = digits(best.gain.value) if best.decided and best.gain else "ord." if partly else "ordered"
             panel.words.append((j, i + 0.2, f"({below})" if partly else below, ink, "center"))
         else:
             panel.rectangles.append((*box, PALE))

@@ -44,7 +44,7 @@ QUANTITIES: dict[str, Quantity] = {
     "speed": Quantity(lambda row: 1 / float(row["median_s"]) if row["median_s"] else None, "1/s"),
     "time": Quantity(_per("median_s", lambda row: 1.0), "ms", 1e3),
     "time_per_newton": Quantity(_per("median_s", lambda row: row["newton_iterations"]), "ms", 1e3),
-    "time_per_evaluation": Quantity(_per("median_s", lambda row: row["evaluations"]), "ms", 1e3),
+    "time_per_evaluation": Quantity(_per("median_s", lambda row: row.get("evaluations", 1)), "ms", 1e3),
     "set_up_per_solve": Quantity(lambda row: float(row["setup_s"]) / float(row["median_s"])
                                  if row["setup_s"] and row["median_s"] else None, "times"),
     "energy": Quantity(_per("nj_per_dof", lambda row: 1.0), "nJ"),

@@ -73,7 +73,7 @@ def outside(claim: Claim, measured: Sequence[rows.Row]) -> list[str]:
     """A line where rows are of elements or sizes that the claim says nothing of."""
     def other(column: str) -> list[rows.Value]:
         found = {row[column] for row in measured if row.get(column)}
-        return sorted(v for v in found if column in claim.select and not matches(v, claim.select[column]))  # type: ignore[type-var]
+        return sorted(v for v in found if column in claim.select and not matches(v, claim.select[column]))
 
     if elements := other("element"):
         known = claim.select["element"]

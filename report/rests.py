@@ -70,7 +70,7 @@ def demands(text: str, place: str) -> list[Demand]:
 def _inside(demand: Demand, verdicts: Iterable[Verdict]) -> Iterator[Found]:
     for v in verdicts:
         for p in v.points:
-            size = float(p.where.get("n_dof") or 0)  # type: ignore[arg-type]
+            size = float(p.where.get("n_dof") or 0)
             if demand.least <= size <= demand.most \
                     and all(value(key, v.machine, p) in some for key, some in demand.wanted.items()):
                 yield v.machine, p

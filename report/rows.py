@@ -13,10 +13,10 @@ import sys
 import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TextIO
+from typing import Any, TextIO
 
 Value = str | int | float | None
-Row = dict[str, Value]
+Row = dict[str, Any]  # by column a value of the type that results/schema.toml says; read() checks it
 
 LEAST_PROCESSES = 3  # fewer support no claim
 WIDE = 1.25  # the ratio of an interval's ends from which on it decides nothing
@@ -73,7 +73,9 @@ def packed(path: pathlib.Path) -> pathlib.Path:
 
 def opened(path: pathlib.Path) -> TextIO:
     """A file with rows for reading, packed or not."""
-    return (gzip.open if path.suffix == ".gz" else open)(path, "rt", newline="", encoding="utf-8")
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", newline="", encoding="utf-8")
+    return open(path, newline="", encoding="utf-8")
 
 
 @functools.cache
@@ -113,7 +115,7 @@ def read(path: pathlib.Path | str, kind: str | None = None, only: Mapping[str, s
     try:
         with opened(path) as file:
             reader = csv.reader(file)
-            header = next(reader, [])
+            header: list[str] = next(reader, [])
             _check_header(path, header, wanted)
             chosen = [(header.index(name), text) for name, text in (only or {}).items()]
             there = {name: at for at, name in enumerate(header)}
@@ -191,10 +193,11 @@ def point_of(row: Row) -> tuple[Value, ...]:
     return tuple(row[name] for name in columns_of_point(row))
 
 
-def anywhere(row: Row, loose: Iterable[str] = ()) -> tuple[Value, ...]:
-    """The point without the columns `loose`, and without what tells nothing of it: threads of the host beside a GPU."""
+def anywhere(row: Row, loose: Iterable[str] = (), columns: Iterable[str] = ()) -> tuple[Value, ...]:
+    """The point without the columns `loose`, and without what tells nothing of it: threads of the host beside a GPU.
+    columns: those that tell points apart, where they are not those of the row's file."""
     ignored = {*loose, "threads"} if row.get("backend") == "cuda" else set(loose)
-    return tuple(None if name in ignored else row[name] for name in columns_of_point(row))
+    return tuple(None if name in ignored else row[name] for name in columns or columns_of_point(row))
 
 
 def by_point(rows: Iterable[Row]) -> dict[tuple[Value, ...], list[Row]]:

@@ -8,6 +8,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from report import model as model_
 from report.captions import IN_TURNS
@@ -39,10 +40,10 @@ class Scene:
     operand: str
     n_dof: int
 
-    def but(self, **changed) -> Scene:
+    def but(self, **changed: Any) -> Scene:
         return dataclasses.replace(self, **changed)
 
-    def like(self, **wanted) -> bool:
+    def like(self, **wanted: object) -> bool:
         return all(getattr(self, name) == value for name, value in wanted.items())
 
     @property
@@ -84,7 +85,7 @@ class Kernels:
         column = self.at.setdefault(scene_of(row), {}).setdefault(row["operation"], {})
         return column.setdefault(row["variant"], Entry())
 
-    def find(self, **wanted) -> list[Scene]:
+    def find(self, **wanted: object) -> list[Scene]:
         """With times; the largest last."""
         return sorted((s for s in self.at if s.like(**wanted) and self.points(s)), key=lambda s: s.n_dof)
 
@@ -207,8 +208,8 @@ def operations(kernels: Kernels, scene: Scene) -> Table:
                      number(max(errors, default=None), form=small), Cell(steadiness(columns, s))])
     ceilings = []
     for o in there:
-        of = [p for e in columns.get(o, {}).values() if (p := e.point) and p.row["ceiling_share"]]
-        ceiling = scene.n_dof / of[0].row["median_s"] / of[0].row["ceiling_share"] if of else None
+        told = [p for e in columns.get(o, {}).values() if (p := e.point) and p.row["ceiling_share"]]
+        ceiling = scene.n_dof / told[0].row["median_s"] / told[0].row["ceiling_share"] if told else None
         ceilings.append(number(ceiling, scene.scale))
     rest = [Cell("")] * 5
     if any(c.text for c in ceilings):
@@ -222,9 +223,9 @@ def operations(kernels: Kernels, scene: Scene) -> Table:
 
 
 def repaid(kernels: Kernels, scene: Scene, operation: str, strategy: str, other: str) -> Cell:
-    points = [{o: e.point for o, column in kernels.at[scene].items() if (e := column.get(s)) and e.point}
-              for s in (strategy, other)]
-    n = break_even(*points, operation)
+    own, rival = ({o: e.point for o, column in kernels.at[scene].items() if (e := column.get(s)) and e.point}
+                  for s in (strategy, other))
+    n = break_even(own, rival, operation)
     return number(None if n is None else float(n), form="{:.0f}".format)
 
 
@@ -292,7 +293,7 @@ def compared(kernels: Kernels, title: str, caption: str, wanted: Sequence[Wanted
             base = kernels.column(w.over, w.operation)
             columns.append([gain(column.get(s), base.get(s)) for s in strategies])
         else:
-            columns.append(column_cells(strategies, column, lambda e, w=w: throughput(e, w.scene.scale)))
+            columns.append(column_cells(strategies, column, functools.partial(throughput, scale=w.scene.scale)))
     rows = [[Cell(code(s)), *(column[i] for column in columns)] for i, s in enumerate(strategies)]
     return Table("compared", title, caption, ["strategy", *(w.head for w in wanted)],
                  [row for row in rows if any(c.text for c in row[1:])])
@@ -417,7 +418,7 @@ def kernel_tables(model: Model) -> list[Table]:
             found += [operations(kernels, scene), set_ups(kernels, scene)]
     found += [energies(kernels, s) for s in kernels.find()]
     for backend, element in kernels.groups:
-        usual = USUAL | {"order": kernels.usual_order, "backend": backend, "element": element}
+        usual: Row = USUAL | {"order": kernels.usual_order, "backend": backend, "element": element}
         meshes = in_meshes(s.mesh for s in kernels.find(backend=backend, element=element))
         for mesh in meshes:
             base = Scene(mesh=mesh, n_dof=0, **usual)

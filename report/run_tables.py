@@ -11,7 +11,7 @@ from report.captions import FASTER
 from report.cases import cells_per_rank, ranked_case
 from report.model import Model, Point, Time, interval
 from report.render.tables import Cell, Table, kinds
-from report.rows import Row, Value
+from report.rows import Row
 from report.run_cells import Entry, code, milliseconds, number, small, throughput
 from report.run_kernels import kernel_tables
 from report.text import digits, listed
@@ -27,7 +27,7 @@ def plain_time(time: Time, unit: float) -> str:
 
 def solve_tables(model: Model) -> list[Table]:
     """For each backend, case and element what whole solves take, and where the time of a Newton iteration goes."""
-    groups: dict[tuple[str, str, str], dict[tuple, dict[str, Entry]]] = {}
+    groups: dict[tuple[str, str, str], dict[tuple[str, str, str], dict[str, Entry]]] = {}
 
     def entry(row: Row) -> Entry:
         case = row["case"].removesuffix("-peer")
@@ -61,17 +61,18 @@ def solve_tables(model: Model) -> list[Table]:
         rows = []
         for (strategy, precondition, ranks), of in order:
             solve = of.get("solve", Entry())
-            p = solve.point
+            timed = solve.point
             before, other = of.get("precondition_setup", Entry()), of.get(more, Entry())
-            error = [row["error"] for row in p.rows if row["error"] is not None] if p else [errors.get(id(solve))]
-            iterations = [Cell(str(p.row[name]), p.row[name]) for name in ("newton_iterations", "krylov_iterations")] \
-                if p else [Cell(""), Cell("")]
+            error = [row["error"] for row in timed.rows] if timed else [errors.get(id(solve))]
+            iterations = [Cell(str(timed.row[name]), timed.row[name]) if timed else Cell("")
+                          for name in ("newton_iterations", "krylov_iterations")]
+            newton = timed.newton_iterations if timed else None
             rows.append([Cell(code(strategy)), Cell(precondition), Cell(ranks), *iterations,
-                         number(p.set_up if p else None, 1e3, milliseconds),
+                         number(timed.set_up if timed else None, 1e3, milliseconds),
                          Cell(before.text(plain_time(before.point.time, 1e-3)) if before.point else ""),
-                         Cell(solve.text(interval(p.time, 1e3) if p else "")),
+                         Cell(solve.text(interval(timed.time, 1e3) if timed else "")),
                          Cell(other.text(interval(other.point.time, 1e3) if other.point else "")),
-                         number(p.time.value / p.newton_iterations if p and p.newton_iterations else None, 1e3),
+                         number(timed.time.value / newton if timed and newton else None, 1e3),
                          number(max((x for x in error if x is not None), default=None), form=small)])
         tables.append(Table("solves", where, caption,
                             ["strategy", "preconditioner", "ranks", "Newton", "Krylov", "set-up",
@@ -89,7 +90,7 @@ def of_phases(where: str, order: Sequence[tuple[tuple[str, str, str], dict[str, 
         solve = of.get("solve", Entry()).point
         if not solve or not solve.newton_iterations or "material" not in of:
             continue
-        times = {phase: of[phase].point.time.value for phase in there if phase in of and of[phase].point}
+        times = {phase: p.time.value for phase in there if phase in of and (p := of[phase].point)}
         own = sum(times[phase] for phase in times if PHASES[phase].part in OWN) / solve.time.value
         rows.append([Cell(code(strategy)), Cell(precondition), Cell(ranks),
                      *(number(times.get(phase), 1e3 / solve.newton_iterations) for phase in there),
@@ -192,7 +193,7 @@ def ranks_table(title: str, kind: str, ranks: Sequence[int], first: Row, at: Ran
             # a strategy without times has one row alone, as jacvec
             cells = [e.text(interval(e.point.time, 1 / unit) if e.point else "") for e in of.values()]
             one = of.get(1, Entry()).point
-            cells += [interval(model_.ratio(one, of[n].point)) if one and of[n].point else "" for n in ranks if n > 1]
+            cells += [interval(model_.ratio(one, p)) if one and (p := of[n].point) else "" for n in ranks if n > 1]
             if most > 1:
                 whole, own = of[most].point, at.get((s, local_of(o), most), Entry()).point
                 exchange = at.get(("none", "exchange", most), Entry()).point
@@ -305,7 +306,7 @@ def profile_tables(model: Model) -> list[Table]:
     for (element, mesh, order, n_dof), some in by.items():
         whole = "{:.0f}".format
 
-        def of_call(row: Row, name: str) -> Value:
+        def of_call(row: Row, name: str) -> float | None:
             return None if row["variant"] in A_LAUNCH_EACH_COLOUR else row[name]
 
         rows = [[Cell(code(row["kernel"])), number(of_call(row, "seconds"), 1e6), number(row["registers"], form=whole),

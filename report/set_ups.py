@@ -36,7 +36,7 @@ def of_run(model: Model, p: Point) -> Strategies:
 def fastest_without(at: Strategies, operation: str) -> str | None:
     """Of strategies without a set-up, beside which one that has a set-up must repay it."""
     there = [s for s in WITHOUT if operation in at.get(s, {})]
-    return min(there, key=lambda s: at[s][operation].time.value, default=None)
+    return min(there, key=lambda s: at[s][operation].time.value) if there else None
 
 
 def break_even(own: Mapping[str, Point], other: Mapping[str, Point], operation: str, set_ups: bool = True) -> int | None:
@@ -44,11 +44,14 @@ def break_even(own: Mapping[str, Point], other: Mapping[str, Point], operation: 
     by operation, of one run and mesh. Where one of both is a matrix, each counts with one call of `material`, which
     assembles. 0: at once; None: never, or not known, as where their products are not told apart."""
     a, b = own.get(operation), other.get(operation)
-    if not a or not b or a.strategy == b.strategy or set_ups and (a.set_up is None or b.set_up is None):
+    if not a or not b or a.strategy == b.strategy:
+        return None
+    own_set_up, other_set_up = (a.set_up, b.set_up) if set_ups else (0.0, 0.0)
+    if own_set_up is None or other_set_up is None:
         return None
     if a.run != b.run:
         raise ValueError(f"{a.run.name} and {b.run.name}: no break-even across runs")
-    more, saved = a.set_up - b.set_up if set_ups else 0.0, b.time.value - a.time.value
+    more, saved = own_set_up - other_set_up, b.time.value - a.time.value
     if a.strategy in MATRIX or b.strategy in MATRIX:
         if "material" not in own or "material" not in other:
             return None

@@ -1,18 +1,20 @@
-"""Figures of whole solves on a card: with their set-up, and where the time of a Newton iteration goes."""
+"""Figures of whole solves on a card: with their set-up, where the time of a Newton iteration goes, and one product
+within them compared with samples of it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
 from report import set_ups
-from report.captions import bars, noisy, where
+from report.captions import bars, kind_of, noisy, where
 from report.cases import kind_of_mesh
-from report.model import Card, Model, Point
-from report.panels import INK, PALETTE, Figure, Panel, figure, linear, names
-from report.places import one, ranked
+from report.inside import COMPARED, LEFT_OUT, insides, to_show
+from report.model import Card, Model, Point, Time
+from report.panels import COLOURED, INK, PALETTE, SHAPES, Figure, Panel, dots, figure, linear, names, shifts
+from report.places import one, ranked, the
 from report.text import count
 from report.wholes import PARTS, PHASES, solves_of
-from report.words import ELEMENT, PRECONDITION, QUADRATIC, STRATEGY, problem_words
+from report.words import ELEMENT, PRECONDITION, QUADRATIC, STRATEGY, in_order, problem_words
 
 SOLVE_PARTS = (("set-up of mesh and strategy", PALETTE[4]), ("set-up of multigrid", PALETTE[2]), ("solve", PALETTE[0]))
 TILDE = "~, or hollow"
@@ -47,11 +49,11 @@ def whole_solves(model: Model, card: Card, group: str) -> Figure | None:
         categories = ranked(p for p in some if p.operation == "solve")
         parts_of, ends = [], []
         for i, strategy in enumerate(categories):
-            solve = one(some, strategy=strategy, operation="solve")
+            solve = the(some, strategy=strategy, operation="solve")
             graph = one(some, strategy=strategy, operation="solve_graph")
             at = 0.0
-            before = set_ups.before_solve(some, strategy)
-            parts = (before.own, before.preconditioner, solve.time.value)
+            set_up = set_ups.before_solve(some, strategy)
+            parts = (set_up.own, set_up.preconditioner, solve.time.value)
             for (_, colour), part in zip(SOLVE_PARTS, parts):
                 parts_of.append((at, at + part, i - 0.32, i + 0.32, colour))
                 at += part
@@ -91,7 +93,7 @@ def breakdown(model: Model, card: Card, group: str) -> Figure | None:
     panels, runs, times = [], [], []
     for place, some in places_of(model, card, group):
         categories = ranked(p for p in some if p.operation == "solve")
-        whole = {s: one(some, strategy=s, operation="solve") for s in categories}
+        whole = {s: the(some, strategy=s, operation="solve") for s in categories}
         times += [p.time for p in whole.values()]
         scale = {s: 1e3 / max(p.newton_iterations or 1, 1) for s, p in whole.items()}
         high = max(p.time.value * scale[s] for s, p in whole.items())
@@ -114,3 +116,28 @@ def breakdown(model: Model, card: Card, group: str) -> Figure | None:
                   f"depend on the strategy; the others are alike for all. Medians{noisy(times, '~')}; "
                   f"{where(runs)}.", panels, runs, columns=2,
                   left=2.95, legend=[(words, colour, 0) for words, colour in zip(PARTS, PART_COLOURS)])
+
+
+INSIDE = (("short samples", PALETTE[0], SHAPES[0]), ("samples with cold caches", PALETTE[1], SHAPES[1]))
+
+
+def inside(model: Model, card: Card) -> Figure | None:
+    """One product within a solve over samples of it, of strategies that have a colour elsewhere."""
+    drawn: list[tuple[Point, list[tuple[str, int, int, Time, float]]]] = []
+    for some in to_show(insides(model)):
+        values = [(i.product.strategy, colour, shape, ratio, shift) for i in some if i.product.strategy in COLOURED
+                  for (_, colour, shape), ratio, shift in zip(INSIDE, (i.over_burst, i.over_cold), shifts(2)) if ratio]
+        if values and some[0].product.card == card:
+            drawn.append((some[0].product, values))
+    times = [t for _, values in drawn for *_, t, _ in values]
+    low, high = min([1.0, *(t.low for t in times)]), max([1.0, *(t.high for t in times)])
+    panels = [dots(f"{ELEMENT[p.element]}, {count(p.n_dof)}, {problem_words(p.case)}",
+                   linear("within the solve / samples", 1.02 * high, 0.98 * low),
+                   in_order(strategy for strategy, *_ in values), values, 1.0) for p, values in drawn]
+    there = {colour for panel in panels for _, _, colour, *_ in panel.points}
+    return figure(f"inside-{card.key}", f"Products within solves, {card.words}",
+                  f"Time of one product within a solve over that in samples of the same run, {card.words}. At the "
+                  f"dashed line it takes as long; right of it longer. {COMPARED} {LEFT_OUT} The table of products within "
+                  f"solves has all strategies. {kind_of(times, ratios=True)}; {where(p.run for p, _ in drawn)}.", panels,
+                  [p.run for p, _ in drawn], columns=2, left=2.95,
+                  legend=[entry for entry in INSIDE if entry[1] in there])

@@ -122,11 +122,10 @@ def changed(commit: str, kind: str, variant: str, backend: str, contact: bool = 
 
 def alike(one: str, other: str, kind: str, variant: str, backend: str, contact: bool = False) -> bool:
     """Whether the sources of such rows are the same at two commits; without their trees only those of one commit."""
-    trees = tree_of(one), tree_of(other)
-    if None in trees:
+    tree, other_tree = tree_of(one), tree_of(other)
+    if tree is None or other_tree is None:
         return one == other and COMMIT.fullmatch(one) is not None
-    return all(trees[0].get(path) == trees[1].get(path)  # type: ignore[union-attr]
-               for path in files_of(kind, variant, backend, contact))
+    return all(tree.get(path) == other_tree.get(path) for path in files_of(kind, variant, backend, contact))
 
 
 def has_contact(operation: object) -> bool:

@@ -171,7 +171,7 @@ def plastic(model: Model, card: Card) -> Figure | None:
         for p in boxes:
             if p.element == element and p.plastic_pattern == pattern:
                 by.setdefault((p.run, p.n_dof), []).append(p)
-        some = max(by.values(), key=lambda ps: (len({p.plastic for p in ps}), len(ps)), default=[])
+        some = max(by.values(), key=lambda ps: (len({p.plastic for p in ps}), len(ps))) if by else []
         if len({p.plastic for p in some}) < 3:
             continue
         scaled = [p.time.times(1e9 / p.n_dof) for p in some]
@@ -250,7 +250,7 @@ def conditions(model: Model, card: Card) -> Figure | None:
         for p in some:
             places.setdefault((p.run, p.case, p.n_dof), []).append(p)
         there = [ps for ps in places.values() if len({p.condition for p in ps}) > 1]
-        best = max(there, key=lambda ps: (len(ps), ps[0].n_dof), default=[])
+        best = max(there, key=lambda ps: (len(ps), ps[0].n_dof)) if there else []
         several = {p.strategy for p in best if p.condition != "burst"}
         best = [p for p in best if p.strategy in several]
         if not best:

@@ -127,11 +127,11 @@ def walk(element: ElementTree.Element, inherited: dict[str, str],
     if tag in ("defs", "title", "desc"):
         return
     if tag == "path":
-        names = ("stroke", "stroke-width", "stroke-dasharray")
+        names = ["stroke", "stroke-width", "stroke-dasharray"]
         yield Drawn("path", tuple((n, look[n]) for n in names if n in look), track(own["d"]),
                     is_grid=look.get("class") == "gridline")
     elif tag == "polygon":
-        names = ("fill", "shape-rendering")
+        names = ["fill", "shape-rendering"]
         yield polygon(tuple((n, look[n]) for n in names if n in look), numbers(own["points"]))
     elif tag == "use":
         x, y, *size = re.findall(r"-?[\d.]+", own["transform"])
@@ -139,7 +139,7 @@ def walk(element: ElementTree.Element, inherited: dict[str, str],
         letter = shapes.setdefault(key, chr(ord("a") + len(shapes)))
         yield Drawn("use", (("color", own["color"]),), letter, (number(x), number(y)))
     elif tag == "text":
-        names = ("fill", "font-size") + (() if look["text-anchor"] == "start" else ("text-anchor",))
+        names = ["fill", "font-size"] + ["text-anchor"] * (look["text-anchor"] != "start")
         x, y = inherited["at"].split()
         yield Drawn("text", tuple((n, look[n]) for n in names), escape("".join(element.itertext()).strip()), (x, y),
                     inherited["turn"])

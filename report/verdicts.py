@@ -84,9 +84,11 @@ Found = dict[pathlib.Path, list[rows.Row]]
 def _selected(claim: Claim, run: pathlib.Path) -> Found:
     """By file, scaling.csv before scaling-peer.csv, whose rows are no further processes of the former's."""
     sides = {*claim.of, *(claim.over or {})}
-    usual = {c: w for c, w in {**USUAL.get(claim.file, {}), **claim.select}.items() if c not in sides}
-    found = {path: list(selected(_rows_of(path, path.stat().st_mtime_ns), usual))
-             for kind, path in _files_of(run, run.stat().st_mtime_ns) if kind == claim.file}
+    found: Found = {}
+    for kind, path in _files_of(run, run.stat().st_mtime_ns):
+        if kind in (claim.file, claim.over_file):
+            usual = {c: w for c, w in {**USUAL.get(kind, {}), **claim.select}.items() if c not in sides}
+            found[path] = list(selected(_rows_of(path, path.stat().st_mtime_ns), usual))
     return dict(sorted(((path, some) for path, some in found.items() if some),
                        key=lambda entry: (entry[0].name != claim.file, entry[0].name)))
 
@@ -103,42 +105,45 @@ def _side(claim: Claim, found: Iterable[rows.Row], side: Selection) -> dict[tupl
     """Rows of one side by what both sides must share, and then by point: rows of two points are no processes of one."""
     parts = {name.removeprefix(CASE) for name in claim.free if name.startswith(CASE)}
     loose = set(claim.of) | set(claim.over or {}) | set(claim.free) | ({"case"} if parts else set())
+    shared = rows.POINT if claim.over_file else ()
     points: dict[tuple, dict[tuple, list[rows.Row]]] = {}
     for row in selected(found, side):
-        key = rows.anywhere(row, loose), ranked_case(row["case"]).without(parts) if parts else None
+        key = rows.anywhere(row, loose, shared), ranked_case(row["case"]).without(parts) if parts else None
         points.setdefault(key, {}).setdefault(rows.anywhere(row), []).append(row)
     return points
 
 
 def _split(side: Selection) -> Iterator[Selection]:
     """A list of strategies is one ratio for each."""
-    listed = [column for column, wanted in side.items() if isinstance(wanted, list)]
+    listed = [(column, wanted) for column, wanted in side.items() if isinstance(wanted, list)]
     if not listed:
         yield side
         return
-    for one in side[listed[0]]:  # type: ignore[index]
-        yield from _split({**side, listed[0]: one})
+    column, wanted = listed[0]
+    for one in wanted:
+        yield from _split({**side, column: one})
 
 
 def _estimate(claim: Claim, alone: bool, of: Sequence[rows.Row],
-              over: Sequence[rows.Row] | None) -> statistics.Estimate | None:
-    """Two sides of the same processes are paired: they were measured in turns. alone: of the machine that measured them, and
-    not of its kind, of which they are known only as far as runs differ."""
+              over: Sequence[rows.Row]) -> statistics.Estimate | None:
+    """over: no rows of a claim without such a side. Two sides of the same processes are paired: they were measured in
+    turns. alone: of the machine that measured them, and not of its kind, of which they are known only as far as runs
+    differ."""
     quantity = QUANTITIES[claim.quantity]
-    sides = [sorted(side, key=rows.process_of) for side in (of, over or ())]
-    values = [[quantity.of(row) for row in side] for side in sides]
-    if any(v is None for side in values for v in side):
+    sides = [sorted(side, key=rows.process_of) for side in (of, over)]
+    x, y = ([v for row in side if (v := quantity.of(row)) is not None] for side in sides)
+    if (len(x), len(y)) != (len(of), len(over)):
         return None
-    x, y = values
-    paired = list(map(rows.process_of, sides[0])) == list(map(rows.process_of, sides[1]))
-    r = statistics.ratio(x, y, paired) if over else statistics.estimate(x)  # type: ignore[arg-type]
+    paired = not claim.over_file and list(map(rows.process_of, sides[0])) == list(map(rows.process_of, sides[1]))
+    r = statistics.ratio(x, y, paired) if over else statistics.estimate(x)
     if quantity.counted:
         return r if r.supports_claims else statistics.Estimate(r.value, r.value, r.value, r.processes)
     low, high = r.low, r.high
     if r.processes < 2:  # samples alone: the ends of both sides combined
         (least, most), (few, many) = (_ends(quantity, side) for side in sides)
         low, high = r.value * least / many, r.value * most / few
-    apart = 0.0 if alone else calibration.of_ratios(claim.file, any(row["backend"] == "cuda" for side in sides for row in side))
+    apart = 0.0 if alone else calibration.of_ratios(claim.over_file or claim.file,
+                                                      any(row["backend"] == "cuda" for side in sides for row in side))
     return statistics.Estimate(r.value, *widened(r.value, low, high, r.processes, apart), r.processes)
 
 
@@ -184,24 +189,27 @@ def _where(row: rows.Row) -> tuple:
 
 
 def _ratios(claim: Claim, alone: bool, path: pathlib.Path, found: Sequence[rows.Row],
-            files: Iterable[Sequence[rows.Row]]) -> dict[tuple, list[Decided]]:
-    """Of the rows of one file, whose other side may be in another file of the run; by what tells the claim's points
+            others: Sequence[Sequence[rows.Row]]) -> dict[tuple, list[Decided]]:
+    """Of the rows of one file, whose other side is in the first of `others` that has it; by what tells the claim's points
     apart, each with a ratio for all that a column differs in which is free."""
     ranks = _ranks(path) if "variant" in (claim.over or {}) else {}  # of one strategy: the newest of most processes
     told: dict[tuple, list[Decided]] = {}
-    others = list(_split(claim.over)) if claim.over is not None else [None]
-    for side, other in itertools.product(_split(claim.of), others):
-        overs = [_side(claim, some, other) for some in (found, *files)] if other is not None else []
+    rivals: list[Selection | None] = list(_split(claim.over)) if claim.over is not None else [None]
+    for side, other in itertools.product(_split(claim.of), rivals):
+        overs = [_side(claim, some, other) for some in others] if other is not None else []
         for key, owns in _side(claim, found, side).items():
-            over = next((side_of[key] for side_of in overs if key in side_of), {}) if overs else {(): None}
+            there = (side_of[key] for side_of in overs if key in side_of)
+            over: dict[tuple, list[rows.Row]] = next(there, {}) if other is not None else {(): []}
             for own, beside in itertools.product(owns.values(), over.values()):
                 if (r := _estimate(claim, alone, own, beside)) is None:
                     continue
-                first, is_old = own[0], any(_is_old(claim, row) for row in own + (beside or []))
+                first = own[0]
+                is_old = any(_is_old(claim.file_of(side_of), row)
+                             for side_of, some in ((claim.of, own), (claim.over, beside)) for row in some)
                 name = (key, first.get("case"), tuple(side.items()), tuple((other or {}).items()))
                 told.setdefault(name, []).append(Decided(
                     {n: first[n] for n in PLACE if n in first}, str((other or {}).get("variant", "")), r,
-                    _judge(claim, r), str(first["commit"]), is_old, _host(own, beside or []),
+                    _judge(claim, r), str(first["commit"]), is_old, _host(own, beside),
                     rank=ranks.get(_where(first), (0, 0, len(own)))))
     return told
 
@@ -219,8 +227,13 @@ def _pairs(claim: Claim, alone: bool, runs: Iterable[Found]) -> Pairs:
         return min(p.rank for p in some)
 
     for files in runs:
+        kinds = {path: rows.kind_of(path) for path in files}
+        beside = [some for path, some in files.items() if kinds[path] == claim.file_of(claim.over)]
         for path, found in files.items():
-            for name, some in _ratios(claim, alone, path, found, files.values()).items():
+            if kinds[path] != claim.file:
+                continue
+            others = beside if claim.over_file else [found, *beside]
+            for name, some in _ratios(claim, alone, path, found, others).items():
                 if name not in points or least(points[name]) < least(some):
                     points[name] = some
     return points
@@ -270,8 +283,8 @@ def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path], alone: bool
     return Verdict(claim, machine, overall(points), tuple(points), tuple(itertools.chain(*places)), left_out)
 
 
-def _is_old(claim: Claim, row: rows.Row) -> bool:
-    return bool(sources.changed(str(row["commit"]), claim.file, str(row["variant"]), str(row.get("backend", "")),
+def _is_old(file: str, row: rows.Row) -> bool:
+    return bool(sources.changed(str(row["commit"]), file, str(row["variant"]), str(row.get("backend", "")),
                                 sources.has_contact(row.get("operation"))))
 
 

@@ -69,12 +69,12 @@ def places(verdicts: Iterable[Verdict]) -> tuple[Place, ...]:
                 continue
             w = p.where
             element, mesh = str(w.get("element") or ""), shape_of_mesh(str(w.get("case") or ""))
-            ranks = int(w.get("ranks") or 1)  # type: ignore[call-overload]
+            ranks = int(w.get("ranks") or 1)
             named = {"card": card(v.machine, w), "ranks": f"{ranks} GPUs" if ranks > 1 else "",
                      "element": words.ELEMENT.get(element, element), "mesh": words.MESHES.get(mesh, mesh),
                      "operation": _operation(str(w.get("operation") or "")), "further": _further(w),
                      "strategy": f"`{w['variant']}`" if w.get("variant") else ""}
-            size = float(f"{int(w.get('n_dof') or 0):.3g}")  # type: ignore[call-overload]
+            size = float(f"{int(w.get('n_dof') or 0):.3g}")
             at.setdefault((tuple(named[axis] for axis in AXES), size), []).append(p)
     return tuple(Place(*key, _verdict(some)) for key, some in at.items())
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from report import set_ups
 from report.cases import STUDIED, kind_of_mesh
 from report.model import Card, Model, Point
-from report.places import one, ranked
+from report.places import one, ranked, the
 from report.rows import USUAL_SOLVE
 from report.selection import speaking
 
@@ -110,6 +110,6 @@ def wholes(some: Sequence[Point]) -> dict[str, Whole]:
     graphs = all(one(some, strategy=s, operation="solve_graph") for s in strategies)
     found = {}
     for s in strategies:
-        solve = one(some, strategy=s, operation="solve_graph" if graphs else "solve")
+        solve = the(some, strategy=s, operation="solve_graph" if graphs else "solve")
         found[s] = Whole(solve, set_ups.before_solve(some, s))
     return found

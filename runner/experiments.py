@@ -11,6 +11,7 @@ import pathlib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from runner import points, studies
 
@@ -76,7 +77,7 @@ def read_settings(folder: pathlib.Path = FOLDER) -> Settings:
     return Settings(tuple(table["passes"]), table["until"], table)
 
 
-def by_backend(value) -> dict:
+def by_backend(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"cuda": value, "host": value}
 
 

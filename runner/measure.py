@@ -13,6 +13,7 @@ from collections.abc import Callable
 from report import rows
 from runner import costs, experiments, points
 from runner.cards import Card
+from runner.costs import Work
 from runner.folder import Folder
 from runner.here import Failure, say, warn
 from runner.launch import Launcher, last_line, lines_of
@@ -210,5 +211,5 @@ class Measurer:
         told = predicted if self.costs.is_measured(work.kind) else None
         self.costs.add(costs.Record(work, max(seconds, 0.01), 1.0, task.point.name(), status == "stopped", told))
 
-    def work(self, task: experiments.Task, process: points.Process) -> costs.Work:
+    def work(self, task: experiments.Task, process: points.Process) -> Work:
         return costs.work_of(task.point, len(process.strategies), process.repetitions, bool(self.here.gmsh))

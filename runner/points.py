@@ -11,6 +11,7 @@ import dataclasses
 import math
 import pathlib
 import re
+from collections.abc import Callable
 from typing import ClassVar
 
 ENERGY_WINDOW = 0.5  # seconds; bench/energy.h takes six of them
@@ -116,6 +117,10 @@ class Point:
         return False
 
     def measures_energy(self) -> bool:
+        return False
+
+    def is_sustained(self) -> bool:
+        """Its samples follow each other for some seconds, however many are asked for."""
         return False
 
     def needs(self, here: Here) -> str:
@@ -286,7 +291,6 @@ class Kernels(Point):
         return self.special.split("+") if self.special else []
 
     def is_sustained(self) -> bool:
-        """Its samples follow each other for some seconds, however many are asked for."""
         return "sustained" in self.words()
 
     def is_timed_on_a_gpu(self) -> bool:
@@ -422,14 +426,14 @@ class Solves(Point):
         if self.size.startswith("bracket_fine"):
             return ["meshgen/bracket/bracket.json", "--mesh", str(self.mesh(here))]
         if self.steps_between_nodes() or self.levels():
-            problem = "bending" if self.size.startswith("beam") else re.match("[a-z]+", self.size)[0]
+            problem = "bending" if self.size.startswith("beam") else re.sub("[^a-z].*", "", self.size)
             return [f"bench/problems/{problem}.json", "--mesh", str(self.mesh(here))]
         if self.size.startswith("bracket"):
             return ["meshgen/bracket/bracket_coarse.json", "--mesh", str(self.mesh(here))]
         if "@" in self.size:
             return [f"bench/problems/{self.size.partition('@')[0]}.json", "--mesh", str(self.mesh(here))]
-        kind, cells = re.fullmatch(r"([a-z]+)(\d+)", self.size).groups()
-        return [f"bench/problems/{kind}.json", "--cells", cells, "--element", self.element]
+        kind = self.size.rstrip("0123456789")
+        return [f"bench/problems/{kind}.json", "--cells", self.size.removeprefix(kind), "--element", self.element]
 
     def shared(self, here: Here, process: Process, files: Files) -> list[str]:
         flags = ["--repetitions", str(process.repetitions), "--precondition", self.precondition, "--rows",
@@ -536,7 +540,9 @@ class Scaling(Point):
         return [str(here.programs["scaling"])] + flags
 
 
-KINDS: dict[str, type[Point]] = {kind.program: kind for kind in (Kernels, Solves, Peers, Scaling)}
+Kind = Callable[..., Point]  # of whose axes each has its own
+TIMED: tuple[type[Point], ...] = (Kernels, Solves, Peers, Scaling)
+KINDS: dict[str, Kind] = {kind.program: kind for kind in TIMED}
 
 
 def parse(name: str) -> Point:

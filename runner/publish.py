@@ -69,7 +69,7 @@ def merged(files: list[pathlib.Path], key: Key | None) -> str:
     newer = set(map(process, lines)) if old else set()
     lines += [line for line in old if process(line) not in newer]
     if key:
-        lines.sort(key=lambda line: key(row(line)))
+        lines = [line for _, line in sorted(((key(row(line)), line) for line in lines), key=lambda entry: entry[0])]
     return "\n".join([header] + lines) + "\n"
 
 

@@ -44,7 +44,7 @@ def columns_of(point: points.Point) -> rows.Row:
         chosen = next((points.OPERATIONS[s] for s in specials if s in points.OPERATIONS), None)
         known["operation"] = list(chosen or (o for o in OPERATION if o != "jacvec_full"))
         if "contact" in specials:
-            known["operation"] += [f"{o}_contact{share}" for o in chosen for share in points.CONTACT_SHARES]
+            known["operation"] += [f"{o}_contact{share}" for o in chosen or () for share in points.CONTACT_SHARES]
         if isinstance(point, studies.Storage):
             known["storage"] = point.storage
     elif isinstance(point, points.Solves):
@@ -88,15 +88,14 @@ def fits(known: rows.Row, wanted: Selection) -> bool:
 
 def reads(claim: Claim, task: experiments.Task) -> bool:
     point = task.point
-    if FILES.get(point.program) != claim.file:
-        return False
+    file = FILES.get(point.program, "")
     if claim.quantity == "energy" and not point.measures_energy():
         return False
-    usual = USUAL.get(claim.file, {}) | claim.select
+    usual = USUAL.get(file, {}) | claim.select
     sides = [side for side in (claim.of, claim.over) if side is not None]
     own = {column for side in sides for column in side}
     both = {column: wanted for column, wanted in usual.items() if column not in own}
-    return any(fits(columns_of(point), both | side) for side in sides)
+    return any(claim.file_of(side) == file and fits(columns_of(point), both | side) for side in sides)
 
 
 def readers(tasks: Iterable[experiments.Task], known: Sequence[Claim]) -> dict[str, list[str]]:

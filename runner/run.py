@@ -81,9 +81,9 @@ class Run:
         self.costs = costs.earlier(tops, here.machine, self.folder.path, bool(gmsh), kinds)
         self.measurer = measure.Measurer(self.here, self.folder, self.costs, self.now)
         self.counts = self.measurer.counts
-        turn = threading.Lock()
+        self.turn = threading.Lock()
         self.launcher = launch.Launcher()
-        self.launchers = [launch.Launcher(card, turn) for card in self.cards(environment)]
+        self.launchers = [launch.Launcher(card, self.turn) for card in self.cards(environment)]
 
     def make_plan(self, listed: list[experiments.Experiment]) -> list[experiments.Task]:
         """Of the named experiments; else of all of a paper, or of the sweep."""
@@ -167,8 +167,8 @@ class Run:
         beside = [item for item in items if self.launchers and item[0].point.is_timed_on_a_gpu()]
         if beside:
             self.measurer.know_machine(self.launcher)
-            workers = {launcher.card.number: launcher.card.cores for launcher in self.launchers}
-            cards.take_turns(beside, workers, self.launchers[0].turn,
+            workers = {card.number: card.cores for launcher in self.launchers if (card := launcher.card)}
+            cards.take_turns(beside, workers, self.turn,
                              lambda item, n: self.visit(*item, share, item == anyway, self.launchers[n]), self.end)
         for item in items:
             if item not in beside:

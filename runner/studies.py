@@ -209,11 +209,11 @@ class Profile(points.Point):
     def collect(self, here: points.Here, process: points.Process, files: points.Files) -> None:
         """A row for each kernel, instead of those of kernels, which tell the bytes that its operation has to move."""
         log = files.rows.with_name(files.rows.name.removesuffix("rows.part") + "log")
-        table = [line for line in log.read_text(errors="replace").splitlines() if line.startswith('"')]
-        launches = list(csv.DictReader(table))[1:]  # the first line holds units
+        told = [line for line in log.read_text(errors="replace").splitlines() if line.startswith('"')]
+        launches = list(csv.DictReader(told))[1:]  # the first line holds units
         timed = rows.read(files.rows, "kernels.csv")
         moved = {row["operation"]: row["bytes_moved"] for row in timed if row["bytes_moved"] is not None}
-        table = []
+        table: list[tuple] = []
         for launch in launches:
             kernel = name_of(launch["Kernel Name"])
             if is_a_check(kernel):
@@ -268,9 +268,11 @@ def point_of(program: str, backend: str, axes: dict[str, str]) -> points.Point:
 def parse(name: str) -> points.Point | None:
     """The point of a study's name, or None where the name is of another program."""
     program, backend, element, size, *axes = name.split("-")
-    kind = {"anderson": Anderson, "orthogonality": Orthogonality, "storage": Storage, "profile": Profile}.get(program)
-    if kind is None:
+    kinds: dict[str, points.Kind] = {"anderson": Anderson, "orthogonality": Orthogonality, "storage": Storage,
+                                     "profile": Profile}
+    if program not in kinds:
         return None
-    if kind is Storage:
-        return Storage(backend, element, size, *axes[:3], storage=axes[-1])
-    return kind(backend, element, size, *axes)
+    if program == "storage":
+        order, plastic, pattern, storage = axes
+        return Storage(backend, element, size, order, plastic, pattern, storage=storage)
+    return kinds[program](backend, element, size, *axes)

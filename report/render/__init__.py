@@ -9,12 +9,16 @@ import pathlib
 import re
 import shutil
 import subprocess
+from typing import TYPE_CHECKING
 
 from report.panels import Figure
 from report.render import latex
 from report.render.blocks import Document
 from report.render.markup import to_html, to_md, to_tex
 from report.render.tables import Cell, Table
+
+if TYPE_CHECKING:
+    import jinja2
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -67,7 +71,7 @@ def write_tables(document: Document, folder: pathlib.Path) -> None:
         write_csv(table, folder / "tables")
 
 
-def environment(folder: pathlib.Path):
+def environment(folder: pathlib.Path) -> jinja2.Environment:
     import jinja2
 
     names = itertools.count(1)

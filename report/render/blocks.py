@@ -4,11 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
+from typing import TypedDict
 
 from report.panels import APPENDIX, BODY, FILE, Figure
 from report.render.tables import Cell, Table
 
-CLAIM_KEYS = ("name", "headline", "expected", "asks", "sentence", "verdict", "where", "decided_by")
+
+
+class Told(TypedDict):
+    """What the report says of a claim."""
+
+    name: str
+    headline: bool
+    expected: str
+    asks: str
+    sentence: str
+    verdict: str
+    where: str
+    decided_by: str
+
+
+CLAIM_KEYS = tuple(Told.__annotations__)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,19 +59,19 @@ class Shown:
 class Claims:
     """What each asks, its verdict and its sentence; a table has the rest."""
 
-    claims: list[dict[str, str]]
+    claims: list[Told]
     kind: str = "claims"
     place: str = BODY
 
     @property
     def table(self) -> Table:
-        keys = ("asks", "verdict", "where", "sentence", "decided_by")
+        keys = ["asks", "verdict", "where", "sentence", "decided_by"]
+        rows = [[Cell(c["asks"]), Cell(c["verdict"]), Cell(c["where"]), Cell(c["sentence"]), Cell(c["decided_by"])]
+                for c in self.claims]
         return Table("claims", "Claims with places and commits",
                      "What each claim asks, its verdict, at how many points of which machines it was decided, its "
                      "sentence, and the commits whose rows decide.",
-                     [key.replace("_", " ") for key in keys],
-                     [[Cell(claim[key]) for key in keys] for claim in self.claims],
-                     words=len(keys), wanted=APPENDIX)
+                     [key.replace("_", " ") for key in keys], rows, words=len(keys), wanted=APPENDIX)
 
 
 Block = Words | Points | Shown | Table | Claims

@@ -15,7 +15,9 @@ from report.model import LEAST_PROCESSES, NOISY, Card, Model, Time, counted, int
 from report.panels import Figure
 from report.places import ranked
 from report.render.accuracy import accuracy_table
-from report.render.blocks import CLAIM_KEYS, Claims, Document, Points, Section, Shown, Words, contents, laid_out
+from report.render.blocks import (CLAIM_KEYS, Block, Claims, Document, Points, Section, Shown, Told, Words,
+                                  contents, laid_out)
+from report.render.inside import inside_table
 from report.render.jacobians import jacobians_table
 from report.render.tables import (GIGA, Cell, Table, answers, answers_table, break_even_table, choice_table, fastest_matrix,
                                   fullest, machines_table, processes_table, runs_table, scaling_table,
@@ -186,11 +188,11 @@ def macros(model: Model, drawn: Sequence[Figure] = ()) -> dict[str, str]:
     return found
 
 
-def of(*blocks):
+def of(*blocks: Block | None) -> list[Block]:
     return [b for b in blocks if b]
 
 
-def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, str]] = (),
+def document(model: Model, drawn: Sequence[Figure], claims: Sequence[Told] = (),
              notes: Sequence[str] = (), reliability: Sequence[Table] = (), take: Table | None = None) -> Document:
     """Of the figures those that were drawn; without claims, the section is left out. reliability: tables of how far the
     numbers hold. take: which strategy to take."""
@@ -238,8 +240,8 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[dict[str, s
                 of(Points(others) if others else None, *shown("throughput", "time", "cold", "irregular"), *maps[1:],
                    *shown("plastic", "part", "conditions", "roofline"), *tables)),
         Section("wholes", "Whole solves",
-                of(solve_choice_table(model), *shown("solves", "breakdown", "break-even"), break_even_table(model),
-                   jacobians_table(model), *shown("accuracy"), accuracy_table(model), solves_table(model))),
+                of(solve_choice_table(model), *shown("solves", "breakdown", "inside", "break-even"), break_even_table(model),
+                   inside_table(model), jacobians_table(model), *shown("accuracy"), accuracy_table(model), solves_table(model))),
         Section("several", "Several GPUs, hosts, precision, reproducibility, energy, contact, other chips",
                 of(*shown("scaling", "host", "precision", "reproducible", "energy", "contact", "predictions"),
                    scaling_table(model))),

@@ -64,10 +64,10 @@ def entries(model: Model) -> dict[tuple[Card, Place], Entry]:
             entry = found.setdefault((p.run, place), Entry(p.run, p.card))
             entry.points.setdefault((p.jacobian, p.anderson), []).append(p)
     for refused in model.refused:
-        place = place_of(refused.row) if refused.kind == "solves.csv" else None
-        if place and (entry := found.get((refused.run, place))):
+        at = place_of(refused.row) if refused.kind == "solves.csv" else None
+        if at and (there := found.get((refused.run, at))):
             way = (str(refused.row["jacobian"]), int(refused.row["anderson"] or 0))
-            entry.refused.setdefault(way, []).append(refused.row)
+            there.refused.setdefault(way, []).append(refused.row)
     best: dict[tuple[Card, Place], Entry] = {}
     for (_, place), entry in found.items():
         if any(p.operation == "solve" for p in entry.points.get(NEWTON, [])) and len(entry.ways) > 1:
@@ -92,7 +92,7 @@ def lines_of(place: Place, entry: Entry) -> list[list[Cell]]:
         before = set_ups.before_solve(entry.points.get(way, []), strategy).total
         if solve:
             told = [Cell(str(n), n) for n in (solve.newton_iterations, solve.krylov_iterations)]
-            told += [number(solve.time, 1e3), number(model_.ratio(solve, newton) if way != NEWTON else None),
+            told += [number(solve.time, 1e3), number(model_.ratio(solve, newton) if newton and way != NEWTON else None),
                      milli(before + solve.time.value)]
         else:
             told = [Cell(""), Cell(""), Cell(str(lost[0]).replace("_", " ")), Cell(""), Cell("")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Callable
 
 CODE, LINK, STRONG, EMPHASIS = r"`([^`]+)`", r"\[([^\]]+)\]\(([^)]+)\)", r"\*\*([^*]+)\*\*", r"\*([^*]+)\*"
 MARKUP = re.compile(f"{CODE}|{LINK}|{STRONG}|{EMPHASIS}")
@@ -17,7 +18,10 @@ TEX = {
 }
 
 
-def marked(text: str, plain, code, link, strong, emphasis) -> str:
+Put = Callable[[str], str]
+
+
+def marked(text: str, plain: Put, code: Put, link: Callable[[str, str], str], strong: Put, emphasis: Put) -> str:
     """Text with its markup put into another language by five functions."""
     out, at = [], 0
     for m in MARKUP.finditer(text):

@@ -121,7 +121,7 @@ def strategies_table(model: Model, card: Card, element: str) -> Table | None:
 
     def cell(p: Point | None) -> Cell:
         told = number(p.throughput if p else None, scale)
-        return dataclasses.replace(told, text=told.text + marks.get(p, ""))
+        return dataclasses.replace(told, text=told.text + (marks.get(p, "") if p else ""))
 
     rows = [[Cell(STRATEGY[s])] +
             [cell(of.get((s, o))) for of, listed_ in ((at, operations), (held, without_pause)) for o in listed_]
@@ -166,9 +166,8 @@ def answer(model: Model, place: Place, won: Winner, some: Sequence[Point]) -> An
     own = won.fastest[0]
     matrix = fastest_matrix(some, own)
     sustained, beside = model.sustained(own), model.sustained(matrix) if matrix else None
-    of_one_run = sustained and beside and sustained.run == beside.run
-    return Answer(place, won, model_.counted(matrix, own) if matrix else None, matrix, sustained,
-                  model_.counted(beside, sustained) if of_one_run else None)
+    both = model_.counted(beside, sustained) if sustained and beside and sustained.run == beside.run else None
+    return Answer(place, won, model_.counted(matrix, own) if matrix else None, matrix, sustained, both)
 
 
 def answers(model: Model) -> list[Answer]:

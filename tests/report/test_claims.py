@@ -277,9 +277,9 @@ class Deciding(unittest.TestCase):
         for part in ("tested with", "Is B faster?"):
             self.assertIn(part, whole)
             self.assertNotIn(part, brief)
-        for text in (whole, brief):
-            self.assertIn("2.00 times as fast", text.replace("\n  ", " "))
-            self.assertIn("(holds on m;", text.replace("\n  ", " "))
+        for told in (whole, brief):
+            self.assertIn("2.00 times as fast", told.replace("\n  ", " "))
+            self.assertIn("(holds on m;", told.replace("\n  ", " "))
 
     RIVALS = CLAIM.replace('over = {variant = "a"}', 'over = {variant = ["a", "c"]}')
 
