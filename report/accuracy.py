@@ -136,6 +136,7 @@ class Study:
         return [at[steps] for steps in sorted(at)]
 
 
+@functools.cache
 def studies(model: Model) -> list[Study]:
     found = []
     every = told(model)

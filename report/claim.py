@@ -9,7 +9,7 @@ import operator
 import pathlib
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from report import rows
 from report.cases import CASE_PARTS
@@ -226,12 +226,6 @@ def _test_of_text(wanted: str) -> Test:
 def matches(value: rows.Value, wanted: object) -> bool:
     """Whether a cell is what a selection asks for."""
     return test_of(wanted)(value)
-
-
-def selected(found: Iterable[rows.Row], selection: Selection) -> Iterator[rows.Row]:
-    """Rows whose cells are what a selection asks for."""
-    tests = [(column, test_of(wanted)) for column, wanted in selection.items()]
-    return (row for row in found if all(test(row[column]) for column, test in tests))
 
 
 def chosen(names: Sequence[str]) -> list[Claim]:

@@ -112,7 +112,7 @@ def load(path: pathlib.Path) -> dict[Key, Side]:
     file_of: dict[tuple[pathlib.Path, Key], pathlib.Path] = {}
     files = [file for file in rows.files_below(path) if rows.kind_of(file) in COMPARED]
     for file in sorted(files, key=lambda f: (f.parent, rows.kind_of(f) != f.name.removesuffix(".gz"), f.name)):
-        for row in rows.read(file):
+        for row in rows.kept(file):
             key = rows.anywhere(row)
             if file_of.setdefault((file.parent, key), file) == file:
                 side = sides.setdefault(key, Side([]))

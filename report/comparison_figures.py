@@ -136,10 +136,13 @@ def over_host(model: Model, card: Card) -> Figure | None:
     for element in ("hex8", "tet4"):
         for operation in PRODUCTS:
             by_run: dict[model_.Run, list[tuple[Point, Time]]] = {}
-            for p in find(model.kernels, card=card, element=element, operation=operation):
-                if p.plain and p.mesh.cube and p.strategy not in CHOOSES:
-                    host = one(model.kernels_of(p.run), backend="host", strategy=p.strategy, plain=True, element=element,
-                               operation=operation, case=p.case)
+            there = [p for p in find(model.kernels, element=element, operation=operation) if p.plain and p.mesh.cube]
+            host_of: dict[tuple, Point] = {}  # the first of each run, strategy and box
+            for p in find(there, backend="host"):
+                host_of.setdefault((p.run, p.strategy, p.case), p)
+            for p in find(there, card=card):
+                if p.strategy not in CHOOSES:
+                    host = host_of.get((p.run, p.strategy, p.case))
                     if host:
                         by_run.setdefault(p.run, []).append((p, model_.ratio(host, p)))
             pairs = max(by_run.values(), key=len) if by_run else []

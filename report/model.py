@@ -194,6 +194,9 @@ class Card:
         return "host-" + re.sub(r"[^a-z0-9]+", "-", self.words.lower()).strip("-")
 
 
+card_of = functools.cache(Card)  # one of each, which is compared without a look at its parts
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Point:
     """What one run measured of one strategy: the row of its first process has the constants."""
@@ -223,15 +226,17 @@ class Point:
         return tuple(map(rows.process_of, self.rows))
 
     def __getattr__(self, name: str) -> Any:
+        """A column of the first row, which then is an attribute."""
         try:
-            return self.row["variant" if name == "strategy" else name]
+            value = self.__dict__[name] = self.row["variant" if name == "strategy" else name]
         except KeyError:
             raise AttributeError(name) from None
+        return value
 
     @functools.cached_property
     def card(self) -> Card:
-        return Card(self.run.machine, self.row["backend"], self.row["device"],
-                    0 if self.row["backend"] == "cuda" else self.row["threads"] * max(self.row["ranks"], 1))
+        return card_of(self.run.machine, self.row["backend"], self.row["device"],
+                       0 if self.row["backend"] == "cuda" else self.row["threads"] * max(self.row["ranks"], 1))
 
     @functools.cached_property
     def mesh(self) -> Mesh:
@@ -273,13 +278,13 @@ class Refused:
     row: Row
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)  # so that functools.cache takes it
 class Model:
     runs: list[Run]
     points: list[Point]
     refused: list[Refused]
     notes: list[str]  # what is missing here, one line each
-    studies: dict[tuple[Run, str], list[Row]] = dataclasses.field(default_factory=dict)  # by kind of file: STUDIES
+    studies: dict[tuple[Run, str], Sequence[Row]] = dataclasses.field(default_factory=dict)  # by kind of file: STUDIES
 
     def of(self, kind: str) -> list[Point]:
         return [p for p in self.points if p.kind == kind]
@@ -377,9 +382,15 @@ def begun_in(path: pathlib.Path) -> str:
     told = [str(row["begun"]) for file in sorted(path.glob("points*.csv")) for row in rows.read(file)]
     if told:
         return min(told)
-    starts = [float(row["start"]) for file in sorted(path.glob("samples*.csv*")) for row in rows.read(file) if row["start"]]
+    starts = [begun for file in sorted(path.glob("samples*.csv*")) if (begun := _start_in(file))]
     return datetime.datetime.fromtimestamp(min(starts), datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ") \
         if starts else ""
+
+
+@rows.by_file
+def _start_in(path: pathlib.Path) -> float | None:
+    """Of the first sample in a file."""
+    return min((float(row["start"]) for row in rows.read(path) if row["start"]), default=None)
 
 
 def run_in(path: pathlib.Path) -> Run:
@@ -414,13 +425,13 @@ def points_of(run: Run, kind: str, read: Iterable[Row]) -> tuple[list[Point], li
     return points, refused
 
 
-def rows_of(folder: pathlib.Path) -> list[tuple[str, list[Row]]]:
+def rows_of(folder: pathlib.Path) -> list[tuple[str, Sequence[Row]]]:
     """Of a run's files with times or studies, by kind."""
     found = []
     for path in rows.files_below(folder):
         kind = rows.kind_of(path)
         if kind in TIMED + STUDIES:
-            found.append((kind, rows.read(path)))
+            found.append((kind, rows.kept(path)))
         if kind == "scaling.csv":
             check_ranks(path, found[-1][1])
     return found
@@ -430,7 +441,7 @@ def read_all(runs: Sequence[Run]) -> Model:
     """Rows of runs; rows.Fault where a file is not what the schema says."""
     points: list[Point] = []
     refused: list[Refused] = []
-    studies: dict[tuple[Run, str], list[Row]] = {}
+    studies: dict[tuple[Run, str], Sequence[Row]] = {}
     named: list[Run] = []
     for run in runs:
         there = rows_of(run.path)

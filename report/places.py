@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+import functools
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from report.model import Model, Point, Run, Time, counted
 from report.selection import by_run, speaking
@@ -84,6 +86,7 @@ def winner(some: Sequence[Point], others: Iterable[Sequence[Point]] = ()) -> Win
     return Winner(tuple(level), gain, len(compared), first.run, tuple(s for s in rivals if s not in compared), missed)
 
 
+@functools.cache
 def winners(model: Model) -> dict[Place, Winner]:
     """Where several strategies were compared, one of them without a matrix."""
     found = {}
@@ -96,11 +99,16 @@ def winners(model: Model) -> dict[Place, Winner]:
 
 
 def find(points: Iterable[Point], **wanted: object) -> list[Point]:
-    return [p for p in points if all(getattr(p, name) == value for name, value in wanted.items())]
+    return list(_found(points, wanted))
 
 
 def one(points: Iterable[Point], **wanted: object) -> Point | None:
-    return next(iter(find(points, **wanted)), None)
+    return next(_found(points, wanted), None)
+
+
+def _found(points: Iterable[Point], wanted: Mapping[str, object]) -> Iterator[Point]:
+    told, values = operator.attrgetter(*wanted), tuple(wanted.values())
+    return (p for p in points if told(p) == values) if len(values) > 1 else (p for p in points if told(p) == values[0])
 
 
 def the(points: Iterable[Point], **wanted: object) -> Point:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import csv
 import functools
 import gzip
+import operator
 import pathlib
 import sys
+import time
 import tomllib
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TextIO
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO, TypeVar
 
 Value = str | int | float | None
 Row = dict[str, Any]  # by column a value of the type that results/schema.toml says; read() checks it
@@ -103,6 +105,21 @@ def _reader_of(name: str) -> Callable[[str], Value]:
     return lambda text: int(text) if text else None
 
 
+class _Cells(dict[str, Value]):
+    """What cells of a column say by their text, each text converted once."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name, self.reader = name, _reader_of(name)
+
+    def __missing__(self, text: str) -> Value:
+        try:
+            value = self[text] = self.reader(text)
+        except ValueError as error:
+            raise ValueError(f"{self.name} {text!r} {error}") from error
+        return value
+
+
 def read(path: pathlib.Path | str, kind: str | None = None, only: Mapping[str, str] | None = None) -> list[Row]:
     """All rows of a file; `only`: those with these cells. Columns that older rows lack have what `absent` says. Fault
     where it is not of its kind, or where two rows of one point have the same number of a process."""
@@ -111,6 +128,7 @@ def read(path: pathlib.Path | str, kind: str | None = None, only: Mapping[str, s
     wanted = columns_of(kind)
     rows: list[Row] = []
     timed = "process" in wanted and "median_s" in wanted
+    of_point = operator.itemgetter(*columns_of_point(dict.fromkeys(wanted))) if timed else None
     line_of: dict[tuple[Value, ...], int] = {}  # of each process of each point
     try:
         with opened(path) as file:
@@ -118,22 +136,57 @@ def read(path: pathlib.Path | str, kind: str | None = None, only: Mapping[str, s
             header: list[str] = next(reader, [])
             _check_header(path, header, wanted)
             chosen = [(header.index(name), text) for name, text in (only or {}).items()]
-            there = {name: at for at, name in enumerate(header)}
-            columns = [(name, there.get(name), _reader_of(name)) for name in wanted]
+            absent = [name for name in wanted if name not in header]
+            texts = [schema()["column"][name]["absent"] for name in absent]
+            there = {name: at for at, name in enumerate(header + absent)}
+            columns = [(name, there[name], _Cells(name)) for name in wanted]
             for cells in reader:
                 if len(cells) != len(header):
                     raise Fault(f"{path}: line {reader.line_num}: {len(cells)} cells, {len(header)} columns")
                 if any(cells[at] != text for at, text in chosen):
                     continue
-                rows.append(_row(path, reader.line_num, columns, cells))
-                if timed:
-                    key = (*point_of(rows[-1]), process_of(rows[-1]))
+                cells += texts
+                try:
+                    row = _renamed({name: values[cells[at]] for name, at, values in columns})
+                except ValueError as error:
+                    raise Fault(f"{path}: line {reader.line_num}: {error}") from error
+                rows.append(row)
+                if of_point:
+                    key = (*of_point(row), process_of(row))
                     if (first := line_of.setdefault(key, reader.line_num)) != reader.line_num:
                         raise Fault(f"{path}: line {reader.line_num}: process {key[-1]} of this point stands in line "
                                     f"{first}, too")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise Fault(f"{path}: {error}") from error
     return rows
+
+
+FRESH = 2e9  # ns after a change within which another one may leave a file's time as it is
+T = TypeVar("T")
+
+
+def by_file(make: Callable[..., T]) -> Callable[..., T]:
+    """Of a function of a file, and of what else can be a key: what it made stays, as long as the file does."""
+    @functools.cache
+    def known(path: pathlib.Path, changed: int, size: int, *further: object) -> T:
+        return make(path, *further)
+
+    @functools.wraps(make)
+    def told(path: pathlib.Path, *further: object) -> T:
+        path = packed(path)
+        try:
+            there = path.stat()
+        except OSError:
+            return make(path, *further)
+        is_fresh = time.time_ns() - there.st_mtime_ns < FRESH
+        return make(path, *further) if is_fresh else known(path, there.st_mtime_ns, there.st_size, *further)
+    return told
+
+
+@by_file
+def kept(path: pathlib.Path) -> Sequence[Row]:
+    """The same, to be read and not to be changed."""
+    return read(path)
 
 
 def _check_header(path: pathlib.Path, header: list[str], wanted: list[str]) -> None:
@@ -145,16 +198,8 @@ def _check_header(path: pathlib.Path, header: list[str], wanted: list[str]) -> N
             raise Fault(f"{path}: line 1: column {name!r} is missing")
 
 
-def _row(path: pathlib.Path, line: int, columns: Iterable[tuple[str, int | None, Callable[[str], Value]]],
-         cells: list[str]) -> Row:
-    """columns: name, place in the file, and reader of each; what a file lacks is `absent`."""
-    row: Row = {}
-    for name, at, value in columns:
-        text = schema()["column"][name].get("absent", "") if at is None else cells[at]
-        try:
-            row[name] = value(text)
-        except ValueError as error:
-            raise Fault(f"{path}: line {line}: {name} {text!r} {error}") from error
+def _renamed(row: Row) -> Row:
+    """With the names of today."""
     if row.get("variant") == "bound":  # its name up to schema 2
         row["variant"] = "element_only"
     case = str(row.get("case", ""))
@@ -190,14 +235,14 @@ def named(point: tuple[Value, ...]) -> Row:
 
 def point_of(row: Row) -> tuple[Value, ...]:
     """What the row measured; equal for rows that may be compared."""
-    return tuple(row[name] for name in columns_of_point(row))
+    return tuple([row[name] for name in columns_of_point(row)])
 
 
 def anywhere(row: Row, loose: Iterable[str] = (), columns: Iterable[str] = ()) -> tuple[Value, ...]:
     """The point without the columns `loose`, and without what tells nothing of it: threads of the host beside a GPU.
     columns: those that tell points apart, where they are not those of the row's file."""
     ignored = {*loose, "threads"} if row.get("backend") == "cuda" else set(loose)
-    return tuple(None if name in ignored else row[name] for name in columns or columns_of_point(row))
+    return tuple([None if name in ignored else row[name] for name in columns or columns_of_point(row)])
 
 
 def by_point(rows: Iterable[Row]) -> dict[tuple[Value, ...], list[Row]]:

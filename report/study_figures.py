@@ -24,7 +24,7 @@ ROUNDING = 6e-8  # of floats
 STRIP = 0.16     # cm: height of the samples of a process
 
 
-def study(model: Model, kind: str) -> list[tuple[Run, list[rows.Row]]]:
+def study(model: Model, kind: str) -> list[tuple[Run, Sequence[rows.Row]]]:
     return [(run, some) for (run, k), some in model.studies.items() if k == kind and some]
 
 

@@ -9,9 +9,11 @@ import math
 import pathlib
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy
+
 from report import calibration, rows, sources, statistics
 from report.cases import ranked_case
-from report.claim import CASE, USUAL, Claim, Selection, selected
+from report.claim import CASE, USUAL, Claim, Selection, test_of
 from report.model import ROOT, Card, read_runs, widened
 from report.quantities import QUANTITIES, Quantity
 from report.selection import Rank, rank
@@ -66,10 +68,34 @@ class Verdict:
         return min((p.ratio.processes for p in self.pairs), default=0)
 
 
-@functools.cache
-def _rows_of(path: pathlib.Path, changed: int) -> tuple[rows.Row, ...]:
-    """Those with a time or a count, of a file as it was when it was last changed."""
-    return tuple(row for row in rows.read(path) if row["status"] in ("ok", "converged"))
+class Table:
+    """Rows of a file. A selection asks once for each value of a column."""
+
+    def __init__(self, found: Sequence[rows.Row]) -> None:
+        self.rows = found
+        self.columns: dict[str, tuple[list[rows.Value], numpy.ndarray]] = {}
+
+    def values(self, column: str) -> tuple[list[rows.Value], numpy.ndarray]:
+        """Of a column, and which of them each row has."""
+        if column not in self.columns:
+            at: dict[rows.Value, int] = {}
+            which = [at.setdefault(row[column], len(at)) for row in self.rows]
+            self.columns[column] = list(at), numpy.array(which, dtype=int)
+        return self.columns[column]
+
+    def selected(self, selection: Selection) -> list[rows.Row]:
+        """Those whose cells are what it asks for."""
+        there = numpy.ones(len(self.rows), dtype=bool)
+        for column, wanted in selection.items():
+            values, which = self.values(column)
+            there &= numpy.array(list(map(test_of(wanted), values)), dtype=bool)[which]
+        return list(itertools.compress(self.rows, there))
+
+
+@rows.by_file
+def _table_of(path: pathlib.Path) -> Table:
+    """Those of a file with a time or a count."""
+    return Table([row for row in rows.kept(path) if row["status"] in ("ok", "converged")])
 
 
 @functools.cache
@@ -78,7 +104,7 @@ def _files_of(run: pathlib.Path, changed: int) -> tuple[tuple[str, pathlib.Path]
     return tuple((rows.kind_of(path), path) for path in rows.files_below(run))
 
 
-Found = dict[pathlib.Path, list[rows.Row]]
+Found = dict[pathlib.Path, Table]
 
 
 def _selected(claim: Claim, run: pathlib.Path) -> Found:
@@ -88,26 +114,27 @@ def _selected(claim: Claim, run: pathlib.Path) -> Found:
     for kind, path in _files_of(run, run.stat().st_mtime_ns):
         if kind in (claim.file, claim.over_file):
             usual = {c: w for c, w in {**USUAL.get(kind, {}), **claim.select}.items() if c not in sides}
-            found[path] = list(selected(_rows_of(path, path.stat().st_mtime_ns), usual))
-    return dict(sorted(((path, some) for path, some in found.items() if some),
+            found[path] = Table(_table_of(path).selected(usual))
+    return dict(sorted(((path, some) for path, some in found.items() if some.rows),
                        key=lambda entry: (entry[0].name != claim.file, entry[0].name)))
 
 
 def _clean(claim: Claim, files: Found) -> Found:
-    """Without rows whose times were disturbed. What is counted is not."""
+    """Without rows whose times were disturbed. What is counted is not. A file without such rows stays as it is."""
     if QUANTITIES[claim.quantity].counted:
         return files
-    clean = {path: [row for row in some if not rows.disturbed(row)] for path, some in files.items()}
-    return {path: some for path, some in clean.items() if some}
+    clean = {path: [row for row in some.rows if not rows.disturbed(row)] for path, some in files.items()}
+    return {path: files[path] if len(some) == len(files[path].rows) else Table(some)
+            for path, some in clean.items() if some}
 
 
-def _side(claim: Claim, found: Iterable[rows.Row], side: Selection) -> dict[tuple, dict[tuple, list[rows.Row]]]:
+def _side(claim: Claim, found: Table, side: Selection) -> dict[tuple, dict[tuple, list[rows.Row]]]:
     """Rows of one side by what both sides must share, and then by point: rows of two points are no processes of one."""
     parts = {name.removeprefix(CASE) for name in claim.free if name.startswith(CASE)}
     loose = set(claim.of) | set(claim.over or {}) | set(claim.free) | ({"case"} if parts else set())
     shared = rows.POINT if claim.over_file else ()
     points: dict[tuple, dict[tuple, list[rows.Row]]] = {}
-    for row in selected(found, side):
+    for row in found.selected(side):
         key = rows.anywhere(row, loose, shared), ranked_case(row["case"]).without(parts) if parts else None
         points.setdefault(key, {}).setdefault(rows.anywhere(row), []).append(row)
     return points
@@ -170,15 +197,11 @@ def _host(own: Sequence[rows.Row], beside: Sequence[rows.Row]) -> str:
     return Card("", "host", str(row["device"]), int(row["threads"] or 0)).words
 
 
+@rows.by_file
 def _ranks(path: pathlib.Path) -> dict[tuple, Rank]:
     """Of each place in a file of a run: what the file has there."""
-    return _ranks_of(path, path.stat().st_mtime_ns)
-
-
-@functools.cache
-def _ranks_of(path: pathlib.Path, changed: int) -> dict[tuple, Rank]:
     at: dict[tuple, dict[str, int]] = {}  # processes of each strategy
-    for row in _rows_of(path, changed):
+    for row in _table_of(path).rows:
         processes = at.setdefault(_where(row), {})
         processes[str(row["variant"])] = processes.get(str(row["variant"]), 0) + 1
     return {place: rank(processes, min(processes.values())) for place, processes in at.items()}
@@ -188,16 +211,17 @@ def _where(row: rows.Row) -> tuple:
     return rows.anywhere(row, ("variant",))
 
 
-def _ratios(claim: Claim, alone: bool, path: pathlib.Path, found: Sequence[rows.Row],
-            others: Sequence[Sequence[rows.Row]]) -> dict[tuple, list[Decided]]:
+def _ratios(claim: Claim, alone: bool, path: pathlib.Path, found: Table,
+            others: Sequence[Table]) -> dict[tuple, list[Decided]]:
     """Of the rows of one file, whose other side is in the first of `others` that has it; by what tells the claim's points
     apart, each with a ratio for all that a column differs in which is free."""
     ranks = _ranks(path) if "variant" in (claim.over or {}) else {}  # of one strategy: the newest of most processes
     told: dict[tuple, list[Decided]] = {}
     rivals: list[Selection | None] = list(_split(claim.over)) if claim.over is not None else [None]
-    for side, other in itertools.product(_split(claim.of), rivals):
-        overs = [_side(claim, some, other) for some in others] if other is not None else []
-        for key, owns in _side(claim, found, side).items():
+    sides = [(side, _side(claim, found, side)) for side in _split(claim.of)]
+    against = [(other, [_side(claim, table, other) for table in others] if other is not None else []) for other in rivals]
+    for (side, points), (other, overs) in itertools.product(sides, against):
+        for key, owns in points.items():
             there = (side_of[key] for side_of in overs if key in side_of)
             over: dict[tuple, list[rows.Row]] = next(there, {}) if other is not None else {(): []}
             for own, beside in itertools.product(owns.values(), over.values()):

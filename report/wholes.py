@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 
 from report import set_ups
@@ -51,6 +52,7 @@ def is_usual(p: Point) -> bool:
 SolvePlace = tuple  # card, case, element, krylov, precondition, degrees of freedom
 
 
+@functools.cache
 def solves_of(model: Model, least: int = 0) -> dict[SolvePlace, list[Point]]:
     """Points of whole solves on one rank, of each card, element, kind of mesh and load: of the place where the run that
     speaks has most strategies, and among those with most degrees of freedom, with multigrid rather than without. least:

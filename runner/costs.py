@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import math
+import operator
 import pathlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from report import rows
 from runner import points, studies
@@ -76,7 +78,7 @@ def work_of(point: points.Point, strategies: int, repetitions: int, gmsh: bool) 
 
 
 def sum_of(factors: list[float], work: Work) -> float:
-    return max(sum(f * t for f, t in zip(factors, work.terms)), 1e-3)
+    return max(sum(map(operator.mul, factors, work.terms)), 1e-3)
 
 
 def equal_shares(records: list[Record]) -> list[float]:
@@ -102,21 +104,42 @@ def fit(records: list[Record], start: list[float]) -> list[float]:
     b = [sum(w * row[i] for w, row in zip(weight, table)) for i in range(n)]
     x = list(start)
     for _ in range(500):  # coordinate descent; it converges, since the function is convex
+        before = list(x)
         for i in range(n):
             if a[i][i] > 0:
-                x[i] = max(0.0, x[i] + (b[i] - sum(a[i][j] * x[j] for j in range(n))) / a[i][i])
+                x[i] = max(0.0, x[i] + (b[i] - sum(map(operator.mul, a[i], x))) / a[i][i])
+        if x == before:
+            break
     return x
 
 
+@functools.cache
+def differing(a: tuple[str, ...], b: tuple[str, ...]) -> int:
+    return sum(map(operator.ne, a, b))
+
+
 def nearness(a: Work, b: Work) -> float:
-    differing = sum(left != right for left, right in zip(a.traits, b.traits))
-    return DIFFERS**differing * FAR ** abs(math.log(a.size / b.size, 4))
+    return DIFFERS**differing(a.traits, b.traits) * FAR ** abs(math.log(a.size / b.size, 4))
+
+
+Fitted = tuple[list[float], list[tuple[Record, float]]]  # factors; of each record the logarithm of its time over their sum
+
+
+def fitted_to(known: list[Record]) -> Fitted:
+    """known: of one kind, which ended."""
+    measured, of_rows = ([r for r in known if (r.weight > ROWS) == is_measured] for is_measured in (True, False))
+    factors = equal_shares(of_rows or measured)
+    if of_rows:
+        factors = fit(of_rows, factors)
+    if measured:
+        factors = fit(measured, scaled(factors, measured))
+    return factors, [(r, math.log(r.rest() / sum_of(factors, r.work))) for r in measured or known]
 
 
 @dataclasses.dataclass
 class Costs:
     records: list[Record] = dataclasses.field(default_factory=list)
-    fitted: dict[str, list[float]] = dataclasses.field(default_factory=dict)  # factors by kind, until records are added
+    fitted: dict[str, Fitted] = dataclasses.field(default_factory=dict)  # by kind, until records are added
 
     def add(self, record: Record) -> None:
         self.records.append(record)
@@ -125,22 +148,16 @@ class Costs:
     def predict(self, work: Work, name: str = "") -> float | None:
         """Seconds; None where nothing like it was ever measured."""
         stopped = [LATE * r.seconds for r in self.records if r.stopped and r.name == name and r.work.kind == work.kind]
-        known = [r for r in self.records if r.work.kind == work.kind and r.seconds > 0 and not r.stopped]
-        if not known:
-            return max(stopped, default=None)
-        measured = [r for r in known if r.weight > ROWS]
         if work.kind not in self.fitted:
-            of_rows = [r for r in known if r.weight <= ROWS]
-            start = equal_shares(of_rows or measured)
-            if of_rows:
-                start = fit(of_rows, start)
-            self.fitted[work.kind] = fit(measured, scaled(start, measured)) if measured else start
-        factors = self.fitted[work.kind]
-        known = measured or known
+            known = [r for r in self.records if r.work.kind == work.kind and r.seconds > 0 and not r.stopped]
+            if not known:
+                return max(stopped, default=None)
+            self.fitted[work.kind] = fitted_to(known)
+        factors, rest = self.fitted[work.kind]
         beyond, weights = 0.0, DOUBTS
-        for r in known:
+        for r, share in rest:
             weight = r.weight * nearness(work, r.work)
-            beyond += weight * math.log(r.rest() / sum_of(factors, r.work))
+            beyond += weight * share
             weights += weight
         seconds = sum_of(factors, work) * math.exp(beyond / weights) + work.steady
         return max([seconds, *stopped])
@@ -158,12 +175,14 @@ class Costs:
 # --- what was measured -----------------------------------------------------------------------------------
 
 
-def read_points(path: pathlib.Path, machine: str, gmsh: bool) -> Iterator[Record]:
+@rows.by_file
+def read_points(path: pathlib.Path, machine: str, gmsh: bool) -> list[Record]:
     """Of a points.csv. One that is not what it should be tells nothing; report/rows.py says what is wrong with it."""
     try:
-        table = rows.read(path, "points.csv")
+        table = rows.kept(path)
     except rows.Fault:
-        return
+        return []
+    found = []
     for row in table:
         if row["status"] not in ("done", "stopped") or not row["took_s"]:
             continue
@@ -172,28 +191,27 @@ def read_points(path: pathlib.Path, machine: str, gmsh: bool) -> Iterator[Record
             continue  # of an earlier list, where a point had its energy beside all else
         work = work_of(point, int(row["strategies"]), int(row["repetitions"]), gmsh)
         weight = EARLIER if row["machine"] == machine else OTHER_MACHINE
-        yield Record(work, float(row["took_s"]), weight, point.name(), row["status"] == "stopped")
+        found.append(Record(work, float(row["took_s"]), weight, point.name(), row["status"] == "stopped"))
+    return found
 
 
 def sampled(table: Iterable[rows.Row]) -> float:
     return sum((row["repetitions"] or 0) * (row["calls"] or 1) * row["median_s"] for row in table if row["median_s"])
 
 
-def read_rows(path: pathlib.Path) -> Iterator[Record]:
+@rows.by_file
+def read_rows(path: pathlib.Path) -> list[Record]:
     """Of a kernels.csv, solves.csv or scaling.csv: for each of its points the time of its samples and of its set-up."""
     try:
-        table = rows.read(path)
+        table = rows.kept(path)
     except rows.Fault:
-        return
+        return []
     groups: dict[tuple, list[rows.Row]] = collections.defaultdict(list)
     program = rows.kind_of(path).removesuffix(".csv")
     for row in table:
         key = tuple(row[c] for c in ("backend", "element", "case", "n_dof", "ranks", "precision", "hardening", "condition", "operand"))
         groups[key + (row.get("precondition"), row.get("jacobian"), row.get("anderson"), row["precision"], row["order"], row["plastic"])].append(row)
-    for group in groups.values():
-        record = record_of_rows(program, group)
-        if record:
-            yield record
+    return [record for group in groups.values() if (record := record_of_rows(program, group))]
 
 
 def record_of_rows(program: str, group: list[rows.Row]) -> Record | None:
@@ -239,11 +257,11 @@ def earlier(results: Iterable[pathlib.Path], machine: str, here: pathlib.Path, g
     """From all runs below folders of results; points of the folder `here` count as this run's. Rows are read only for
     programs and backends (kinds) that no point tells of."""
     costs = Costs()
+    here = here.resolve()
     folders = sorted({folder.resolve() for top in results for folder in top.glob("*/*") if folder.is_dir()})
     for folder in folders:
         for record in read_points(folder / "points.csv", machine, gmsh):
-            weight = 1.0 if folder == here.resolve() else record.weight
-            costs.add(dataclasses.replace(record, weight=weight))
+            costs.add(dataclasses.replace(record, weight=1.0) if folder == here else record)
     told = {record.work.kind for record in costs.records}
     for name in ("kernels.csv", "solves.csv", "scaling.csv"):
         programs = ("solves", "peers") if name == "solves.csv" else (name.removesuffix(".csv"),)

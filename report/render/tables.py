@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Sequence
 
 from report import model as model_, set_ups, sources
@@ -82,6 +83,7 @@ def size(n: int) -> Cell:
     return Cell(count(n), float(n))
 
 
+@functools.cache
 def fullest(model: Model, card: Card, element: str, irregular: bool = False) -> list[Point]:
     """Of a card and an element: what was measured on the box (or irregular mesh) where runs together have most operations of
     strategies; of equals the largest one. Those below 50 K degrees of freedom only where there are no others. Of each
@@ -170,6 +172,7 @@ def answer(model: Model, place: Place, won: Winner, some: Sequence[Point]) -> An
     return Answer(place, won, model_.counted(matrix, own) if matrix else None, matrix, sustained, both)
 
 
+@functools.cache
 def answers(model: Model) -> list[Answer]:
     at = places(model.kernels)
     return [answer(model, place, won, at[place]) for place, won in winners(model).items()]

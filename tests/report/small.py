@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
 from unittest import mock
 
-from report import calibration, rows
+from report import calibration, model, rows
 
 ROW = {
     "schema": 5,
@@ -53,6 +54,12 @@ RECORD = {
     "cuda_copy_gb_per_s": "4000",
     "cuda_fma_gflop_per_s": "33000",
 }
+
+
+@functools.cache
+def committed() -> model.Model:
+    """Of all rows of this repository, read once for all tests."""
+    return model.build()
 
 
 def runs_alike() -> object:

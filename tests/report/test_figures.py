@@ -162,7 +162,7 @@ class Content(Small):
 
     def test_labels_of_a_roofline_do_not_meet(self):
         """Of each panel: operations whose columns are near have words at two sides or in two lines."""
-        built = model.build()
+        built = small.committed()
         drawn = [f for card in built.cards if (f := roofline(built, card))]
         self.assertTrue(drawn)
         for f in drawn:
@@ -237,7 +237,7 @@ class Committed(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        built = model.build()
+        built = small.committed()
         cls.model = built
         cls.figures = figures.all_figures(built) + study_figures.all_studies(built)
         cls.forms = [form for f in cls.figures for form in f.forms]

@@ -203,7 +203,7 @@ class Reading(Small):
         self.assertEqual(model.Run("m", "2026-01-02-abc-2", self.path).commit, "abc")
 
     def test_committed_runs(self):
-        built = model.build()
+        built = small.committed()
         timed = [run for run in built.runs if any(p.run == run for p in built.points)]
         self.assertEqual([run.name for run in timed if not run.begun], [])  # begun.csv has those that do not tell
         told = model.read_begun(model.ROOT / "results" / model.BEGUN)

@@ -181,7 +181,7 @@ class Rows(unittest.TestCase):
     def test_equal_set_ups_differ_as_is_said(self):
         """Of strategies without lists, in one process each."""
         at = collections.defaultdict(list)
-        for p in model.build(model.ROOT / "results").of("solves.csv"):
+        for p in small.committed().of("solves.csv"):
             if p.operation == "solve" and p.card.backend == "cuda" and p.strategy in set_ups.WITHOUT and p.set_up \
                     and int(p.row["schema"]) <= 10:
                 at[p.run, p.case, p.element, p.krylov, p.precondition, p.ranks, p.row["precision"]].append(p.set_up)
