@@ -451,7 +451,7 @@ class Deciding(unittest.TestCase):
         text = CLAIM.replace("kernels.csv", "profile.csv").replace('"speed"', '"flop"').replace(
             '"b"', '"node_csr"').replace('"a"', '"element_atomic"')
         (self.path / "r").mkdir()
-        lines = [f"2,abc1234,m,cuda,G,{v},hex8,auto,300,{o},ok,{v}_{o}_hex8,1e-5,64,0,1024,0.5,0.4,1e4,,{flop},0"
+        lines = [f"3,abc1234,m,cuda,G,{v},hex8,auto,300,box4,{o},ok,{v}_{o}_hex8,1e-5,64,0,1024,0.5,0.4,1e4,,{flop},0" + 5 * ","
                  for v, o, flop in (("node_csr", "jacvec", 60), ("node_csr", "jacvec_elastic", 50),
                                     ("element_atomic", "jacvec", 10), ("", "", 0))]
         (self.path / "r" / "profile.csv").write_text("\n".join([",".join(rows.columns_of("profile.csv"))] + lines) + "\n")

@@ -485,7 +485,7 @@ class Paper(Folder):
     def test_pieces_make_the_whole_and_repeat_nothing(self):
         whole = self.make(**self.LIST)
         wanted = sum(task.processes for task in whole.tasks)
-        self.assertEqual(wanted, 5 + 5 + 2 * 3)  # first look, the other size, 1 and 2 ranks
+        self.assertEqual(wanted, 6 + 5 + 2 * 3)  # first look, the other size, 1 and 2 ranks
         for _ in range(20):
             piece = self.make(law(3.0), BUDGET="1", **self.LIST)
             code, _ = self.said(piece)
@@ -565,7 +565,7 @@ class Paper(Folder):
         one = self.make(**self.LIST)
         self.said(one)
         numbers = [flag(c, "--fe_process") for c in one.simulated.commands if "--fe_rows" in " ".join(c)]
-        self.assertEqual(set(numbers), {"1", "2", "3", "4", "5"})
+        self.assertEqual(set(numbers), {"1", "2", "3", "4", "5", "6"})
         ranks = [c for c in one.simulated.commands if flag(c, "--rows")]
         self.assertEqual({flag(c, "--process") for c in ranks}, {"1", "2", "3"})
         for command in ranks:  # samples beside the rows
