@@ -4,6 +4,7 @@ claims read.
 
     experiments, points, studies  the list; what a point is, and the command that measures it
     here, costs, readers          this machine and build; predicted seconds; which claims read an experiment
-    folder, launch, measure       a run's folder; starting programs; one process of one point
+    folder, elsewhere             a run's folder; points of a paper that another commit has measured from the same sources
+    launch, measure               starting programs; one process of one point
     publish, summary, run         rows, tables and figures of what is finished; what is said; all of it
 """

@@ -30,7 +30,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 
 from report import one_run, rows
-from runner import cards, costs, experiments, folder, launch, measure, points, publish, summary
+from runner import cards, costs, elsewhere, experiments, folder, launch, measure, points, publish, summary
 from runner.here import Failure, find_gmsh, find_here, first_kernels, say, settings_line, warn
 from runner.summary import ALLOWED, clock
 
@@ -69,6 +69,7 @@ class Run:
                   for e in experiments.read_experiments(experiments.FOLDER / name)]
         self.questions = {e.name: e.question for e in listed}
         self.tasks = self.make_plan(listed)
+        self.elsewhere = elsewhere.measured(self.folder.path, settings, self.tasks, self.here) if self.paper else {}
         self.budget = 60.0 * (0 if self.chosen and not environment.get("BUDGET") else self.variables.budget)
         self.left_out: list[str] = []
         self.waiting: list[tuple[float, experiments.Task, int]] = []  # seconds predicted, of what was left out
@@ -113,6 +114,10 @@ class Run:
 
     # --- a point of the plan ---
 
+    def is_done(self, task: experiments.Task, number: int) -> bool:
+        """Here, or, all processes of the point, at another commit with the same sources."""
+        return task.point.name() in self.elsewhere or self.folder.is_done(task.point, number, task.repetitions)
+
     def limit_of(self, name: str) -> float:
         """Of a pass, in seconds since the start: the host has its share where one follows."""
         share = self.settings.until.get(name, 1.0)
@@ -138,7 +143,7 @@ class Run:
         """Measures a process of a point, or keeps it, or leaves it out for time. share: of the budget, instead of the
         pass's; anyway: whatever is predicted."""
         point = task.point
-        if self.folder.is_done(point, number, task.repetitions):
+        if self.is_done(task, number):
             self.counts.kept += 1
             return
         process = points.Process(number, max(task.repetitions, self.folder.taken(point, number)),

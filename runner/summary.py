@@ -32,6 +32,8 @@ def introduce(run: Run) -> None:
         piece = f"a piece of {clock(run.budget)}" if run.budget else "without a limit of time"
         beside = f", on {len(run.launchers)} GPUs side by side" if run.launchers else ""
         say(f"the whole list, {total} points in {processes} processes, {piece}{beside}; random orders by seed {seed}")
+        for line in measured_elsewhere(run):
+            say(line)
     elif run.budget == 0:
         say(f"all {total} points, without a limit of time (BUDGET=0); random orders by seed {seed}")
     else:
@@ -39,6 +41,12 @@ def introduce(run: Run) -> None:
             f"BUDGET=minutes takes more of them; random orders by seed {seed}")
     if here.commit.endswith("-dirty"):
         say("there are changes since the commit: these results are for a look, not for keeping")
+
+
+def measured_elsewhere(run: Run) -> list[str]:
+    """A line for each commit."""
+    return [f"{n} points are there at {commit}, whose sources of them are the same"
+            for commit, n in collections.Counter(run.elsewhere.values()).items()]
 
 
 def conclude(run: Run) -> int:
@@ -100,10 +108,11 @@ def say_what_is_missing(run: Run) -> int:
     minutes = 0.0
     read_by = readers_of(run)
     say(f"what is missing in {run.folder.path}:")
+    for line in measured_elsewhere(run):
+        say(line)
     for name, tasks in run.by_experiment().items():
         wanted = [(task, n) for task in tasks for n in range(1, task.processes + 1)]
-        absent = [(task, n) for task, n in wanted
-                  if not run.folder.is_done(task.point, n, task.repetitions)]
+        absent = [(task, n) for task, n in wanted if not run.is_done(task, n)]
         possible = [(task, n) for task, n in absent if not task.point.needs(run.here)]
         needs = sorted({task.point.needs(run.here) for task, _ in absent} - {""})
         works = [run.measurer.work(task, points.Process(n, task.repetitions, task.point.strategies(run.here))) for task, n in possible]

@@ -561,6 +561,33 @@ class Paper(Folder):
         self.assertFalse([p.name for p in path.iterdir() if p.suffix == ".gz" or p.name.startswith(".")])
         self.assertIn("of_the_first_call", (path / "samples.csv").read_text())
 
+    def test_points_of_another_commit_are_kept_where_their_sources_are_the_same(self):
+        """Of kernels, not of several ranks; a point of which that commit has not all processes is measured again."""
+        first = self.make(**self.LIST)
+        self.said(first)
+        self.gathered(first)
+        finished = first.folder.path / "finished.csv"
+        lines = finished.read_text().splitlines(keepends=True)
+        at = next(i for i, line in enumerate(lines) if line.startswith("kernels-host-tet4-25000") and ",5," in line)
+        finished.write_text("".join(lines[:at] + lines[at + 1:]))
+        self.build(gpus=0, commit="def")
+
+        def alike(one, other, kind, variant, backend, contact=False) -> bool:
+            self.assertEqual((one, other, backend, contact), ("abc", "def", "host", False))
+            return kind == "kernels.csv"
+
+        with unittest.mock.patch("report.sources.alike", alike):
+            second = self.make(**self.LIST)
+            code, text = self.said(second)
+            _, missing = self.said(self.make(**self.LIST, MISSING="1"))
+        self.assertEqual(code, 0)
+        self.assertNotEqual(second.folder.path, first.folder.path)
+        self.assertIn("1 points are there at abc, whose sources of them are the same", text)
+        self.assertIn(f"0 of {sum(task.processes for task in second.tasks)} processes", missing)
+        self.assertEqual((second.counts.kept, second.counts.measured), (6, 5 + 2 * 3))
+        with unittest.mock.patch("report.sources.alike", lambda *_: False):
+            self.assertEqual(self.make(**self.LIST).elsewhere, {})
+
     def test_processes_are_told_their_number_and_come_in_random_order(self):
         one = self.make(**self.LIST)
         self.said(one)
