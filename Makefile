@@ -9,6 +9,7 @@ ARCH ?= native
 OPT ?= -O3
 SANITIZE ?=
 STORAGE ?=
+FORM ?=
 # Those that `make bench` times. Elsewhere a list without tet10 and hex27 leaves quadratic elements out of the build.
 ELEMENTS ?=
 QUADRATIC := $(if $(strip $(ELEMENTS)),$(filter tet10 hex27,$(ELEMENTS)),yes)
@@ -51,7 +52,7 @@ TOOLCHAIN := $(CC) | $(CXX) | $(NVCC) | $(MPICC) | $(CUDA) | $(CUDA_HOME) | $(CU
 DRY := $(strip $(foreach f,n q,$(findstring $f,$(filter-out --%,$(firstword -$(MAKEFLAGS))))))
 OTHER := $(and $(DRY),$(wildcard $(BUILD)/config.mk),$(call holds,$(BUILD)/toolchain,$(TOOLCHAIN)))
 FOUND := $(BUILD)$(if $(OTHER),/dry)
-ifneq ($(filter-out help clean format test bench storage sanitize sanitize-threads fuzz,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help clean format test bench storage forms sanitize sanitize-threads fuzz,$(or $(MAKECMDGOALS),all)),)
 include $(FOUND)/config.mk
 endif
 $(FOUND)/config.mk: packaging/detect.sh $(FOUND)/toolchain
@@ -134,7 +135,7 @@ TESTS := $(patsubst %,$(BUILD)/tests/%,$(LONGEST) $(filter-out $(LONGEST),$(base
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves $(if $(HAVE_PETSC),$(BUILD)/peers)) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test run-tests bench storage tables report compare reproduce sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs first-look FORCE
+.PHONY: all info help test run-tests bench storage forms tables report compare reproduce sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format clean deps tests programs first-look FORCE
 # On all cores, unless -j says how many.
 all: info
 	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j"$$(sh packaging/cores.sh)") programs
@@ -162,6 +163,7 @@ help:
 	@echo '                on several GPUs side by side, a point on each (CARDS=n: on n of them)'
 	@echo '                PAPER=1 MISSING=1: says what is missing, and how long it will take'
 	@echo 'make storage    times ways to store states and tangents, each a build of its own (BACKEND= SIZE= ORDER= VARIANTS=)'
+	@echo 'make forms      times ways to add the transposed half of assembled_symmetric, each a build of its own (BACKEND= SIZE=)'
 	@echo 'make tables     what rows decide in documents anew'
 	@echo 'make report     the report of all rows in results/, in results/report/: one HTML page, Markdown, LaTeX, PDF'
 	@echo 'make compare A=RUN B=RUN  point by point: faster, slower, same or cannot tell; RUN: a folder of results (MARGIN= APART=)'
@@ -185,6 +187,7 @@ help:
 	@echo '  BUILD=$(BUILD) ARCH=$(ARCH) OPT=$(OPT) SANITIZE=address,undefined V=1 (shows commands)'
 	@echo '  ELEMENTS="tet4 hex8" (leaves quadratic elements out, for a shorter build)'
 	@echo '  STORAGE=FLOATS|RECORDS|ARRAYS (common/physics/view.h; the tests need the default)'
+	@echo '  FORM=GATHER|COLORS (variants/assembled_symmetric/forms.h)'
 
 # One line per library: found, or what is left out without it and how to get it.
 report = @printf '%-18s %s\n' '$(1)' '$(subst ','\'',$(if $(HAVE_$(2)),found: $($(2)_NOTE),missing: $(3)$(if $($(2)_NOTE), [$($(2)_NOTE)])))'
@@ -251,6 +254,15 @@ $(BUILD)/obj/%.cc.o: %.cc $(BUILD)/flags-cc
 $(BUILD)/obj/common/ranks/comm_mpi.c.o $(BUILD)/obj/common/report/version.c.o: C_COMPILER = $(WITH_MPI)
 $(BUILD)/obj/bench/peers.c.o: C_COMPILER = $(WITH_MPI)
 $(BUILD)/obj/bench/peers.c.o: INCLUDES += $(patsubst -I%,-isystem %,$(filter -I%,$(PETSC_FLAGS)))
+# Of the strategies only one has forms.
+SYMMETRIC_OBJECTS := $(filter $(BUILD)/obj/variants/assembled_symmetric/%,$(CORE_OBJECTS))
+$(BUILD)/form: $(call holds,$(BUILD)/form,$(FORM))
+	$(call write,$(FORM))
+$(SYMMETRIC_OBJECTS): $(BUILD)/form
+ifneq ($(FORM),)
+$(SYMMETRIC_OBJECTS): C_FLAGS += -DSYMMETRIC_FORM=SYMMETRIC_$(FORM)
+$(SYMMETRIC_OBJECTS): NVCC_FLAGS += -DSYMMETRIC_FORM=SYMMETRIC_$(FORM)
+endif
 $(BUILD)/obj/common/report/version.c.o: $(BUILD)/commit
 $(BUILD)/obj/common/report/version.c.o: C_FLAGS += -DFE_COMMIT='"$(COMMIT)"' -DFE_NVCC='"$(or $(CUDA_VERSION),none)"' \
     -DFE_FLAGS='"$(OPT) -march=$(ARCH)"'
@@ -441,13 +453,23 @@ bench:
 	@[ -x '$(BENCH_FOLDER)/kernels' ] || $(BENCH_MAKE) first-look
 	@BUILD='$(BENCH_FOLDER)' BUDGET='$(BUDGET)' sh bench/bench.sh
 
-# Builds of `kernels` that differ in how points are stored (common/physics/view.h).
-storage:
+# Builds of `kernels` that differ in how points are stored (common/physics/view.h), or in how assembled_symmetric adds its
+# transposed half (variants/assembled_symmetric/forms.h). They begin with a copy of what is compiled; another form compiles
+# that strategy alone.
+storage: WAYS = FLOATS RECORDS ARRAYS
+storage: WAY = STORAGE
+storage: EXPERIMENT = storage
+forms: WAYS = GATHER COLORS
+forms: WAY = FORM
+forms: EXPERIMENT = symmetric-forms
+storage forms:
 	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" $(BUILD)/kernels
-	@for storage in FLOATS RECORDS ARRAYS; do \
-	    $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" BUILD='$(BUILD)'/storage/$$storage STORAGE=$$storage \
-	        '$(BUILD)'/storage/$$storage/kernels || exit 1; done
-	@BUILD='$(BUILD)' EXPERIMENTS=storage BACKENDS='$(or $(BACKEND),$(BACKENDS))' sh bench/bench.sh
+	@mkdir -p '$(BUILD)/$@' && for way in $(WAYS); do \
+	    [ -d '$(BUILD)/$@/'$$way ] || sh tests/copy_build.sh '$(BUILD)' '$(BUILD)/$@/'$$way || exit 1; done
+	@for way in $(WAYS); do \
+	    $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" BUILD='$(BUILD)/$@/'$$way $(WAY)=$$way \
+	        '$(BUILD)/$@/'$$way/kernels || exit 1; done
+	@BUILD='$(BUILD)' EXPERIMENTS=$(EXPERIMENT) BACKENDS='$(or $(BACKEND),$(BACKENDS))' sh bench/bench.sh
 
 tables:
 	$(if $(HAVE_PYTHON),@$(PYTHON_COMMAND) -m report.documents,@echo 'tables: documents are left as they are: no Python with NumPy and SciPy (make info)' >&2)
