@@ -26,8 +26,17 @@ FE_BODY void rows_product(const bsr_rows *r, const symmetric_list *list, fe_scal
     for (int place = r->first[first / SLICE]; place < r->first[first / SLICE + 1]; place++) {
         const size_t at = bsr_column_at(r, place, 0);
         const fe_index column = fe_read_index(r->column, lanes, at);
-        fe_real back[3];
-        place_product(r, place, lanes, node, own, column, direction, sum, back);
+        fe_real x[3], K[9], back[3];
+        if (FE_PRECISION == FE_MIXED)
+            fe_read3_from(direction, column, node, x);
+        else
+            fe_read3(direction, column, x);
+        FE_UNROLL_FOR (int c = 0; c < 9; c++) K[c] = fe_read(r->value, lanes, bsr_value_at(r, place, c, 0));
+        FE_UNROLL_FOR (int c = 0; c < 3; c++)
+            FE_UNROLL_FOR (int k = 0; k < 3; k++) sum[c] += K[3 * c + k] * x[k];
+        FE_UNROLL_FOR (int k = 0; k < 3; k++)
+            back[k] = FE_PRECISION == FE_MIXED ? -(K[k] * x[0] + K[3 + k] * x[1] + K[6 + k] * x[2])
+                                               : K[k] * own[0] + K[3 + k] * own[1] + K[6 + k] * own[2];
         for (int l = begin; l < end; l++) {
             const int j = column.lane[l];
             if (j == node.lane[l] || j >= n_owned) continue;

@@ -1,6 +1,7 @@
 /* assembled_symmetric on the host: the rows of a slice are the SIMD lanes, as in assembled_bsr. Each thread
  * has a share of the rows, and adds what goes to other rows to sums of its own, which are added to the output
- * when all threads are done: there are no atomics, and the bits depend on the number of threads alone. */
+ * when all threads are done: there are no atomics, and the bits depend on the number of threads alone. Other
+ * builds have other forms (forms.h). */
 #include "common/backend/device.h"
 #include "common/base/chunk.h"
 #include "common/problem/loops.h"
@@ -9,24 +10,6 @@
 #include <string.h>
 
 enum { SLICE = BSR_LINE_ROWS };
-
-/* The blocks of a place in rows of these lanes, whose nodes and values of `direction` are given: sum += their
- * products, back: their transposed products. */
-FE_BODY void place_product(const bsr_rows *r, int place, fe_index lanes, fe_index node, const fe_real own[3],
-                           fe_index column, const fe_number *direction, fe_real sum[3], fe_real back[3])
-{
-    fe_real x[3], K[9];
-    if (FE_PRECISION == FE_MIXED)
-        fe_read3_from(direction, column, node, x);
-    else
-        fe_read3(direction, column, x);
-    FE_UNROLL_FOR (int c = 0; c < 9; c++) K[c] = fe_read(r->value, lanes, bsr_value_at(r, place, c, 0));
-    FE_UNROLL_FOR (int c = 0; c < 3; c++)
-        FE_UNROLL_FOR (int k = 0; k < 3; k++) sum[c] += K[3 * c + k] * x[k];
-    FE_UNROLL_FOR (int k = 0; k < 3; k++)
-        back[k] = FE_PRECISION == FE_MIXED ? -(K[k] * x[0] + K[3 + k] * x[1] + K[6 + k] * x[2])
-                                           : K[k] * own[0] + K[3 + k] * own[1] + K[6 + k] * own[2];
-}
 
 #if SYMMETRIC_FORM != SYMMETRIC_ATOMICS
 #include "variants/assembled_symmetric/forms_host.h"
@@ -107,8 +90,17 @@ FE_BODY void rows_product(const bsr_rows *r, const share *s, int n_owned, int fi
     FE_UNROLL_FOR (int c = 0; c < 3; c++) sum[c] = fe_splat(0.0f);
     for (int place = r->first[first / SLICE]; place < r->first[first / SLICE + 1]; place++) {
         const fe_index column = fe_read_index(r->column, lanes, bsr_column_at(r, place, 0));
-        fe_real back[3];
-        place_product(r, place, lanes, node, own, column, direction, sum, back);
+        fe_real x[3], K[9], back[3];
+        if (FE_PRECISION == FE_MIXED)
+            fe_read3_from(direction, column, node, x);
+        else
+            fe_read3(direction, column, x);
+        FE_UNROLL_FOR (int c = 0; c < 9; c++) K[c] = fe_read(r->value, lanes, bsr_value_at(r, place, c, 0));
+        FE_UNROLL_FOR (int c = 0; c < 3; c++)
+            FE_UNROLL_FOR (int k = 0; k < 3; k++) sum[c] += K[3 * c + k] * x[k];
+        FE_UNROLL_FOR (int k = 0; k < 3; k++)
+            back[k] = FE_PRECISION == FE_MIXED ? -(K[k] * x[0] + K[3 + k] * x[1] + K[6 + k] * x[2])
+                                               : K[k] * own[0] + K[3 + k] * own[1] + K[6 + k] * own[2];
         for (int l = 0; l < active; l++) { /* neither the diagonal, nor what fills up, nor ghosts */
             const int j = column.lane[l];
             if (j == node.lane[l] || j >= n_owned) continue;
