@@ -9,7 +9,6 @@ ARCH ?= native
 OPT ?= -O3
 SANITIZE ?=
 STORAGE ?=
-FORM ?=
 # Those that `make bench` times. Elsewhere a list without tet10 and hex27 leaves quadratic elements out of the build.
 ELEMENTS ?=
 QUADRATIC := $(if $(strip $(ELEMENTS)),$(filter tet10 hex27,$(ELEMENTS)),yes)
@@ -163,7 +162,7 @@ help:
 	@echo '                on several GPUs side by side, a point on each (CARDS=n: on n of them)'
 	@echo '                PAPER=1 MISSING=1: says what is missing, and how long it will take'
 	@echo 'make storage    times ways to store states and tangents, each a build of its own (BACKEND= SIZE= ORDER= VARIANTS=)'
-	@echo 'make forms      times ways to add the transposed half of assembled_symmetric, each a build of its own (BACKEND= SIZE=)'
+	@echo 'make forms      times ways to add the transposed half of assembled_symmetric, each a program of its own (BACKEND= SIZE=)'
 	@echo 'make tables     what rows decide in documents anew'
 	@echo 'make report     the report of all rows in results/, in results/report/: one HTML page, Markdown, LaTeX, PDF'
 	@echo 'make compare A=RUN B=RUN  point by point: faster, slower, same or cannot tell; RUN: a folder of results (MARGIN= APART=)'
@@ -187,7 +186,6 @@ help:
 	@echo '  BUILD=$(BUILD) ARCH=$(ARCH) OPT=$(OPT) SANITIZE=address,undefined V=1 (shows commands)'
 	@echo '  ELEMENTS="tet4 hex8" (leaves quadratic elements out, for a shorter build)'
 	@echo '  STORAGE=FLOATS|RECORDS|ARRAYS (common/physics/view.h; the tests need the default)'
-	@echo '  FORM=GATHER|COLORS (variants/assembled_symmetric/forms.h)'
 
 # One line per library: found, or what is left out without it and how to get it.
 report = @printf '%-18s %s\n' '$(1)' '$(subst ','\'',$(if $(HAVE_$(2)),found: $($(2)_NOTE),missing: $(3)$(if $($(2)_NOTE), [$($(2)_NOTE)])))'
@@ -254,15 +252,6 @@ $(BUILD)/obj/%.cc.o: %.cc $(BUILD)/flags-cc
 $(BUILD)/obj/common/ranks/comm_mpi.c.o $(BUILD)/obj/common/report/version.c.o: C_COMPILER = $(WITH_MPI)
 $(BUILD)/obj/bench/peers.c.o: C_COMPILER = $(WITH_MPI)
 $(BUILD)/obj/bench/peers.c.o: INCLUDES += $(patsubst -I%,-isystem %,$(filter -I%,$(PETSC_FLAGS)))
-# Of the strategies only one has forms.
-SYMMETRIC_OBJECTS := $(filter $(BUILD)/obj/variants/assembled_symmetric/%,$(CORE_OBJECTS))
-$(BUILD)/form: $(call holds,$(BUILD)/form,$(FORM))
-	$(call write,$(FORM))
-$(SYMMETRIC_OBJECTS): $(BUILD)/form
-ifneq ($(FORM),)
-$(SYMMETRIC_OBJECTS): C_FLAGS += -DSYMMETRIC_FORM=SYMMETRIC_$(FORM)
-$(SYMMETRIC_OBJECTS): NVCC_FLAGS += -DSYMMETRIC_FORM=SYMMETRIC_$(FORM)
-endif
 $(BUILD)/obj/common/report/version.c.o: $(BUILD)/commit
 $(BUILD)/obj/common/report/version.c.o: C_FLAGS += -DFE_COMMIT='"$(COMMIT)"' -DFE_NVCC='"$(or $(CUDA_VERSION),none)"' \
     -DFE_FLAGS='"$(OPT) -march=$(ARCH)"'
@@ -302,8 +291,15 @@ $(BUILD)/scaling: $(SCALING_OBJECTS) $(BUILD)/libfebench.a
 $(BUILD)/kernels: $(KERNELS_OBJECTS) $(BUILD)/libfebench.a
 $(BUILD)/first/kernels: $(call object,$(KERNELS_SOURCES) bench/first/no_floats.c bench/first/no_part.c) \
     $(call doubles,$(call objects,$(BENCH_SOURCES))) $(BUILD)/first/libfebench.a
-$(BUILD)/kernels: PART_LIBS := $(if $(HAVE_PROGRAMS),$(PROGRAM_LIBS))
-$(BUILD)/kernels $(BUILD)/first/kernels:
+# Other forms of assembled_symmetric: their tables come before those in the library.
+FORM_KERNELS := $(foreach form,GATHER COLORS,$(BUILD)/forms/$(form)/kernels)
+form_objects = $(call objects,$(wildcard bench/forms/*.c bench/forms/$(1)/*.c) $(if $(HAVE_CUDA),$(wildcard bench/forms/$(1)/*.cu)))
+$(BUILD)/forms/GATHER/kernels: $(call form_objects,gather)
+$(BUILD)/forms/COLORS/kernels: $(call form_objects,colors)
+$(FORM_KERNELS): $(KERNELS_OBJECTS) $(BUILD)/libfebench.a
+$(BUILD)/kernels $(FORM_KERNELS): PART_LIBS := $(if $(HAVE_PROGRAMS),$(PROGRAM_LIBS))
+$(BUILD)/kernels $(BUILD)/first/kernels $(FORM_KERNELS):
+	@mkdir -p $(@D)
 	$(call said,LINK,$@)$(CXX) $(LINK_FLAGS) -o $@ $^ $(BENCHMARK_LIBS) $(PART_LIBS) $(LIBS)
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	@mkdir -p $(@D)
@@ -311,6 +307,14 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROG
 	    $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/tests/test_fuzz: $(FUZZ_OBJECTS)
 $(BUILD)/tests/test_box_pieces: $(call objects,$(BENCH_SOURCES))
+$(BUILD)/tests/test_symmetric_forms: $(call object,$(wildcard bench/forms/*.c))
+# The tests of all operations with another form: build/forms/COLORS/test_assembly 'assembled_symmetric*'
+FORM_TESTS := $(FORM_KERNELS:kernels=test_assembly)
+$(BUILD)/forms/GATHER/test_assembly: $(call form_objects,gather)
+$(BUILD)/forms/COLORS/test_assembly: $(call form_objects,colors)
+$(FORM_TESTS): $(call object,tests/test_assembly.c $(TEST_HELPERS)) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
+	@mkdir -p $(@D)
+	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/tests/test_report: $(call object,bench/energy.c bench/nvml.c bench/conditions.c bench/cold.c) | $(BUILD)/tests/nvml.so $(BUILD)/tests/nvml-old.so
 $(BUILD)/tests/nvml.so $(BUILD)/tests/nvml-old.so: tests/faults/nvml.c $(BUILD)/flags-c
 	@mkdir -p $(@D)
@@ -453,23 +457,17 @@ bench:
 	@[ -x '$(BENCH_FOLDER)/kernels' ] || $(BENCH_MAKE) first-look
 	@BUILD='$(BENCH_FOLDER)' BUDGET='$(BUDGET)' sh bench/bench.sh
 
-# Builds of `kernels` that differ in how points are stored (common/physics/view.h), or in how assembled_symmetric adds its
-# transposed half (variants/assembled_symmetric/forms.h). They begin with a copy of what is compiled; another form compiles
-# that strategy alone.
-storage: WAYS = FLOATS RECORDS ARRAYS
-storage: WAY = STORAGE
-storage: EXPERIMENT = storage
-forms: WAYS = GATHER COLORS
-forms: WAY = FORM
-forms: EXPERIMENT = symmetric-forms
-storage forms:
+# Builds of `kernels` that differ in how points are stored (common/physics/view.h).
+storage:
 	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" $(BUILD)/kernels
-	@mkdir -p '$(BUILD)/$@' && for way in $(WAYS); do \
-	    [ -d '$(BUILD)/$@/'$$way ] || sh tests/copy_build.sh '$(BUILD)' '$(BUILD)/$@/'$$way || exit 1; done
-	@for way in $(WAYS); do \
-	    $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" BUILD='$(BUILD)/$@/'$$way $(WAY)=$$way \
-	        '$(BUILD)/$@/'$$way/kernels || exit 1; done
-	@BUILD='$(BUILD)' EXPERIMENTS=$(EXPERIMENT) BACKENDS='$(or $(BACKEND),$(BACKENDS))' sh bench/bench.sh
+	@for storage in FLOATS RECORDS ARRAYS; do \
+	    $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" BUILD='$(BUILD)'/storage/$$storage STORAGE=$$storage \
+	        '$(BUILD)'/storage/$$storage/kernels || exit 1; done
+	@BUILD='$(BUILD)' EXPERIMENTS=storage BACKENDS='$(or $(BACKEND),$(BACKENDS))' sh bench/bench.sh
+# Programs that differ in how assembled_symmetric adds its transposed half (bench/forms/forms.h).
+forms:
+	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" $(BUILD)/kernels $(FORM_KERNELS)
+	@BUILD='$(BUILD)' EXPERIMENTS=symmetric-forms BACKENDS='$(or $(BACKEND),$(BACKENDS))' sh bench/bench.sh
 
 tables:
 	$(if $(HAVE_PYTHON),@$(PYTHON_COMMAND) -m report.documents,@echo 'tables: documents are left as they are: no Python with NumPy and SciPy (make info)' >&2)

@@ -1,11 +1,11 @@
 /* Set-ups of the forms of assembled_symmetric that are other builds: where transposed products are stored,
  * and colours of rows, against plain loops over the elements. Their products are those of every strategy's
  * tests: test_assembly of a build with FORM=. */
+#include "bench/forms/forms.h"
 #include "common/backend/device.h"
 #include "common/problem/share.h"
 #include "tests/common.h"
 #include "tests/scene.h"
-#include "variants/assembled_symmetric/forms.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,11 +52,11 @@ static int gives(const shared *s, int row, int column)
 }
 
 /* from[to]: 1 + the node that a product comes from, by the list. */
-static int *sources(const shared *s, const bsr_matrix *matrix, const symmetric_gather *g, int slice)
+static int *sources(const shared *s, const form_gather *g, int slice)
 {
     int *from = zeros((size_t)g->n_place * slice, sizeof *from), n = 0;
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
-        const bsr_rows *r = &matrix->part[part];
+        const bsr_rows *r = &g->matrix.part[part];
         for (int i = 0; i < (r->n_row + slice - 1) / slice * slice; i++)
             for (int place = r->first[i / slice]; place < r->first[i / slice + 1]; place++) {
                 const size_t at = bsr_column_at(r, place, i % slice);
@@ -77,8 +77,7 @@ static int *sources(const shared *s, const bsr_matrix *matrix, const symmetric_g
 }
 
 /* Each row of a part gathers all that it is given, in the order of nodes, and then nothing. */
-static void check_list(const shared *s, const bsr_rows *r, const symmetric_list *list, int slice,
-                       const int *from)
+static void check_list(const shared *s, const bsr_rows *r, const form_list *list, int slice, const int *from)
 {
     char *seen = zeros((size_t)r->n_row, 1);
     for (int i = 0; i < r->n_row; i++) {
@@ -98,16 +97,14 @@ static void check_list(const shared *s, const bsr_rows *r, const symmetric_list 
 
 static void check_gather(shared *s, bsr_form form)
 {
-    bsr_matrix matrix = {0};
-    symmetric_gather gather;
-    must(bsr_open(&s->problem, form, FE_DOUBLE, &matrix));
-    must(symmetric_open_gather(&s->problem, &matrix, &gather));
-    const int slice = 1 << matrix.part[FE_INTERIOR].shift;
-    int *from = sources(s, &matrix, &gather, slice);
+    form_gather *g;
+    must(form_gather_set_up(&s->problem, form, FE_DOUBLE, (void **)&g));
+    const int slice = 1 << g->matrix.part[FE_INTERIOR].shift;
+    int *from = sources(s, g, slice);
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++)
-        check_list(s, &matrix.part[part], &gather.part[part], slice, from);
-    for (size_t i = 0; i < 3 * (size_t)gather.n_place * slice; i++)
-        assert_true(((const double *)gather.product)[i] == 0);
+        check_list(s, &g->matrix.part[part], &g->part[part], slice, from);
+    for (size_t i = 0; i < 3 * (size_t)g->n_place * slice; i++)
+        assert_true(((const double *)g->product)[i] == 0);
     free(from);
 }
 
@@ -121,22 +118,42 @@ static void check_color(const shared *s, const bsr_rows *r, int first, int last)
     free(added);
 }
 
+/* The sorted rows have the blocks of the upper half, ascending, the diagonal first, and then their own
+ * column. */
+static void check_row(const shared *s, const bsr_rows *r, int i)
+{
+    const int slice = 1 << r->shift, node = r->node[i];
+    int place = r->first[i / slice];
+    assert_int_equal(r->diagonal[i], 0);
+    for (int column = node; column < s->problem.view.n_local; column++)
+        if (column == node || s->adjacent[(size_t)node * s->problem.view.n_local + column]) {
+            assert_true(place < r->first[i / slice + 1]);
+            assert_int_equal(r->column[bsr_column_at(r, place++, i % slice)], column);
+        }
+    while (place < r->first[i / slice + 1])
+        assert_int_equal(r->column[bsr_column_at(r, place++, i % slice)], node);
+}
+
 static void check_colors(shared *s, bsr_form form)
 {
-    bsr_matrix matrix = {0};
-    symmetric_colors colors;
-    must(symmetric_open_colors(&s->problem, &colors, &matrix));
-    must(bsr_open(&s->problem, form, FE_DOUBLE, &matrix));
+    form_colors *colors;
+    must(form_colors_set_up(&s->problem, form, FE_DOUBLE, (void **)&colors));
     for (int part = FE_INTERIOR; part <= FE_BORDER; part++) {
-        const bsr_rows *r = &matrix.part[part];
+        const bsr_rows *r = &colors->matrix.part[part];
+        const int *first = colors->first[part];
         char *seen = zeros((size_t)r->n_row, 1);
-        for (int i = 0; i < r->n_row; i++) assert_int_equal(seen[r->node[i] - r->row]++, 0);
+        for (int i = 0; i < r->n_row; i++) {
+            assert_int_equal(seen[r->node[i] - r->row]++, 0);
+            assert_int_equal(r->at[r->node[i] - r->row], i);
+            check_row(s, r, i);
+        }
         free(seen);
-        assert_int_equal(colors.first[part][0], 0);
-        assert_int_equal(colors.first[part][colors.n[part]], r->n_row);
-        for (int c = 0; c < colors.n[part]; c++) {
-            assert_true(colors.first[part][c] < colors.first[part][c + 1]);
-            check_color(s, r, colors.first[part][c], colors.first[part][c + 1]);
+        if (r->n_row == 0) continue;
+        assert_int_equal(first[0], 0);
+        assert_int_equal(first[colors->n[part]], r->n_row);
+        for (int c = 0; c < colors->n[part]; c++) {
+            assert_true(first[c] < first[c + 1]);
+            check_color(s, r, first[c], first[c + 1]);
         }
     }
 }
@@ -191,9 +208,8 @@ static void too_many_colors_are_refused(void **state)
         *node = *node == middle ? s.mesh.n_node - 1 : *node == s.mesh.n_node - 1 ? middle : *node;
     }
     shared one = open_shared(&s.mesh, 1, 0);
-    bsr_matrix matrix = {0};
-    symmetric_colors colors;
-    assert_int_equal(symmetric_open_colors(&one.problem, &colors, &matrix), FE_BAD_INPUT);
+    void *work;
+    assert_int_equal(form_colors_set_up(&one.problem, BSR_UPPER_LINE, FE_DOUBLE, &work), FE_BAD_INPUT);
     assert_message("more than 256 colours");
     close_shared(&one);
     scene_close(&s);

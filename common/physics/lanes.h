@@ -16,12 +16,11 @@ enum { FE_WARP = 32 };
 FE_BODY int fe_warp_first(int n) { return (blockIdx.x * (blockDim.x / FE_WARP) + threadIdx.x / FE_WARP) * n; }
 FE_BODY int fe_lane(void) { return threadIdx.x % FE_WARP; }
 
-/* use(y + 3 to + c, f[c]) for each lane with to >= 0 and each component c, called by all lanes of a warp at
- * once. Three scattered accesses a lane are slow: the warp's 96 numbers go out in three rounds of 32 that
- * follow each other in memory, a row's components side by side: number k = 32 i + lane of round i is
- * component k % 3 of lane k / 3. */
-template <typename number, typename function>
-FE_BODY void fe_each_together(number *y, int to, const fe_real f[3], function use)
+/* y[3 to..] += f of each lane with to >= 0, atomically, called by all lanes of a warp at once. Three
+ * scattered additions a lane are slow: the warp's 96 numbers go out in three rounds of 32 that follow each
+ * other in memory, a row's components side by side: number k = 32 i + lane of round i is component k % 3 of
+ * lane k / 3. */
+FE_BODY void fe_add3_together(fe_number *y, int to, const fe_real f[3])
 {
     const int lane = fe_lane();
     fe_real sent[3];
@@ -31,13 +30,9 @@ FE_BODY void fe_each_together(number *y, int to, const fe_real f[3], function us
     }
     FE_UNROLL_FOR (int i = 0; i < 3; i++) {
         const int k = FE_WARP * i + lane, c = k % 3, row = __shfl_sync(0xffffffffu, to, k / 3);
-        if (row >= 0) use(y + 3 * (size_t)row + c, (number)(c == 0 ? sent[0] : c == 1 ? sent[1] : sent[2]));
+        if (row >= 0)
+            atomicAdd(y + 3 * (size_t)row + c, (fe_number)(c == 0 ? sent[0] : c == 1 ? sent[1] : sent[2]));
     }
-}
-/* y[3 to..] += f of each lane with to >= 0, atomically. */
-FE_BODY void fe_add3_together(fe_number *y, int to, const fe_real f[3])
-{
-    fe_each_together(y, to, f, [](fe_number *at, fe_number a) { atomicAdd(at, a); });
 }
 /* The value of lane ^ mask. All lanes of the warp take part. */
 FE_BODY fe_real fe_exchange(fe_real a, int mask) { return __shfl_xor_sync(0xffffffffu, a, mask); }

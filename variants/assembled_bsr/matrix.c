@@ -11,11 +11,10 @@ typedef struct draft {
     int kind, n_corner, threads;
     size_t value_bytes;
     fe_host_mesh mesh;
-    int most_columns;  /* of a row */
-    int upper;         /* see bsr_rows */
-    const int *window; /* see bsr_matrix */
-    uint8_t *seen;     /* [threads][n_local] set for the nodes in `columns` */
-    int *columns;      /* [threads][most_columns] of the row at which a thread is */
+    int most_columns; /* of a row */
+    int upper;        /* see bsr_rows */
+    uint8_t *seen;    /* [threads][n_local] set for the nodes in `columns` */
+    int *columns;     /* [threads][most_columns] of the row at which a thread is */
     /* of the current part: see bsr_rows */
     int *node, *at, *first, *column, *diagonal;
 } draft;
@@ -88,10 +87,7 @@ static fe_status order_rows(draft *k, const bsr_rows *r, int *length)
     FE_RESERVE(word, r->n_row, "matrix");
 #pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int i = 0; i < r->n_row; i++)
-        word[i] =
-            fe_word_of((uint32_t)((k->window ? k->window[r->row + i] : i / BSR_WINDOW) * k->most_columns +
-                                  k->most_columns - length[i]),
-                       i);
+        word[i] = fe_word_of((uint32_t)(i / BSR_WINDOW * k->most_columns + k->most_columns - length[i]), i);
     const fe_status status = fe_sort_words(word, r->n_row, k->threads);
 #pragma omp parallel for schedule(static) num_threads(k->threads)
     for (int i = 0; i < r->n_row; i++) {
@@ -180,8 +176,7 @@ static fe_status open_rows(fe_problem *p, bsr_form form, int precision, bsr_matr
                .kind = p->kind,
                .n_corner = fe_corners(p->kind),
                .threads = fe_device_host_threads(p->device),
-               .value_bytes = value_bytes(precision),
-               .window = matrix->window};
+               .value_bytes = value_bytes(precision)};
     matrix->value_bytes = k.value_bytes;
     k.upper = form == BSR_UPPER_WARP || form == BSR_UPPER_LINE;
     fe_status status = read_view(&k, p);
@@ -209,7 +204,6 @@ fe_status bsr_open(fe_problem *p, bsr_form form, int precision, bsr_matrix *matr
 
 fe_status bsr_open_elastic(fe_problem *p, bsr_form form, const bsr_matrix *in_double, bsr_matrix *matrix)
 {
-    matrix->window = in_double->window;
     if (form == BSR_LINE || form == BSR_UPPER_LINE)
         return open_rows(p, form, FE_SINGLE, matrix); /* other slices */
     matrix->value_bytes = value_bytes(FE_SINGLE);

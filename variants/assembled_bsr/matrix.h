@@ -28,8 +28,7 @@ typedef enum bsr_form {
 /* Rows of a host's slice: as many numbers as a cache line has. */
 enum { BSR_LINE_ROWS = 64 / sizeof(fe_scalar) };
 
-/* Rows that are sorted together, if a strategy has no windows of its own: neighbours in the mesh stay close
- * together in memory. */
+/* Rows that are sorted together: neighbours in the mesh stay close together in memory. */
 enum { BSR_WINDOW = 1024 };
 
 /* The rows of a part. */
@@ -55,8 +54,6 @@ typedef struct bsr_matrix {
     size_t value_bytes;        /* of a number */
     const fe_assembly *forces; /* patch_ordered, whose residual they use */
     void *forces_work;
-    const int *window; /* [n_owned] window of each row, in host memory; set before bsr_open, or NULL: of
-                          BSR_WINDOW neighbours each */
 } bsr_matrix;
 
 #ifdef __cplusplus

@@ -1,23 +1,29 @@
 /* assembled_symmetric on the device: one block row per thread, slices of a warp. A block off the diagonal is
  * read once and serves two rows: its own, whose sum is in registers, and that of its column, to which its
- * transposed product is added atomically. Other builds do this in other ways (forms.h). */
+ * transposed product is added atomically. */
 #include "common/physics/lanes.h"
 #include "common/problem/kernels.h"
-#include "variants/assembled_symmetric/forms.h"
+#include "variants/assembled_bsr/matrix.h"
 
 enum { SLICE = 32, BLOCK_SIZE = 128 };
 
-/* Row i, called by all lanes of its slice; those past the last row, or whose row is not asked for, only help
- * to add. give(to, at, back) for each block: its transposed product, the row that this is added to, and where
- * the block stands among the columns; at last add(to, sum). `to` is -1 where nothing is to be added: rows of
- * ghosts are another rank's, which has their blocks. In mixed precision both products are those with
- * differences, taken before they are rounded: a translation gives no force. */
-template <typename giving, typename adding>
-FE_BODY void row_product(const bsr_rows *r, int n_owned, int i, bool is_asked,
-                         const fe_number *__restrict__ direction, giving give, adding add)
+static fe_status setup(fe_problem *p, void **work)
+{
+    return bsr_set_up(p, BSR_UPPER_WARP, FE_PRECISION, work);
+}
+static fe_status setup_from(fe_problem *p, void *in_double, void **work)
+{
+    return bsr_set_up_from(p, BSR_UPPER_WARP, in_double, FE_PRECISE(bsr_elastic_cuda), work);
+}
+
+/* Row i, called by all lanes of its slice; those past the last row only help to add. In mixed precision both
+ * products are those with differences, taken before they are rounded: a translation gives no force. Rows of
+ * ghosts are another rank's, which has their blocks. */
+FE_BODY void row_product(const bsr_rows *r, int n_owned, int i, const fe_number *__restrict__ direction,
+                         fe_number *y)
 {
     const int slice = i / SLICE, lane = i % SLICE;
-    const bool from = FE_PRECISION == FE_MIXED, lasting = is_asked && i < r->n_row;
+    const bool from = FE_PRECISION == FE_MIXED, lasting = i < r->n_row;
     const int node = r->node[lasting ? i : r->n_row - 1], first = r->first[slice], end = r->first[slice + 1];
     const int *__restrict__ column = r->column + (size_t)first * SLICE + lane;
     const fe_scalar *__restrict__ value = r->value + 9 * (size_t)first * SLICE + lane;
@@ -38,25 +44,10 @@ FE_BODY void row_product(const bsr_rows *r, int n_owned, int i, bool is_asked,
             const fe_real a = from ? -x[0] : own[0], b = from ? -x[1] : own[1], c = from ? -x[2] : own[2];
             back[k] = K[k] * a + K[3 + k] * b + K[6 + k] * c;
         }
-        give(lasting && j != node && j < n_owned ? j : -1, column - r->column, back);
+        fe_add3_together(y, lasting && j != node && j < n_owned ? j : -1, back);
         column += SLICE, value += 9 * SLICE;
     }
-    add(lasting ? node : -1, sum);
-}
-
-#if SYMMETRIC_FORM == SYMMETRIC_GATHER
-#include "variants/assembled_symmetric/gather_cuda.h"
-#elif SYMMETRIC_FORM == SYMMETRIC_COLORS
-#include "variants/assembled_symmetric/colors_cuda.h"
-#else
-
-static fe_status setup(fe_problem *p, void **work)
-{
-    return bsr_set_up(p, BSR_UPPER_WARP, FE_PRECISION, work);
-}
-static fe_status setup_from(fe_problem *p, void *in_double, void **work)
-{
-    return bsr_set_up_from(p, BSR_UPPER_WARP, in_double, FE_PRECISE(bsr_elastic_cuda), work);
+    fe_add3_together(y, lasting ? node : -1, sum);
 }
 
 static __global__ void __launch_bounds__(BLOCK_SIZE)
@@ -64,11 +55,7 @@ static __global__ void __launch_bounds__(BLOCK_SIZE)
                                 fe_number *y)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i / SLICE * SLICE < r.n_row)
-        row_product(
-            &r, n_owned, i, true, direction,
-            [&](int to, size_t, const fe_real back[3]) { fe_add3_together(y, to, back); },
-            [&](int to, const fe_real sum[3]) { fe_add3_together(y, to, sum); });
+    if (i / SLICE * SLICE < r.n_row) row_product(&r, n_owned, i, direction, y);
 }
 
 static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const void *direction, void *y)
@@ -83,4 +70,3 @@ FE_TABLE(assembled_symmetric_cuda, .setup = setup, .setup_from = FE_SETUP_FROM(s
          .residual = bsr_residual, .material = FE_PRECISE(bsr_material_cuda), .jacvec = jacvec,
          .diagonal = FE_PRECISE(bsr_diagonal_cuda), .matrix_bytes = bsr_matrix_bytes,
          .traits = FE_INDEPENDENT | FE_ASSEMBLED)
-#endif

@@ -1,19 +1,14 @@
 /* assembled_symmetric on the host: the rows of a slice are the SIMD lanes, as in assembled_bsr. Each thread
  * has a share of the rows, and adds what goes to other rows to sums of its own, which are added to the output
- * when all threads are done: there are no atomics, and the bits depend on the number of threads alone. Other
- * builds have other forms (forms.h). */
+ * when all threads are done: there are no atomics, and the bits depend on the number of threads alone. */
 #include "common/backend/device.h"
 #include "common/base/chunk.h"
 #include "common/problem/loops.h"
-#include "variants/assembled_symmetric/forms.h"
+#include "variants/assembled_bsr/matrix.h"
 
 #include <string.h>
 
 enum { SLICE = BSR_LINE_ROWS };
-
-#if SYMMETRIC_FORM != SYMMETRIC_ATOMICS
-#include "variants/assembled_symmetric/forms_host.h"
-#else
 
 /* Rows [first, last) of a part, and sums for nodes [from, to), none of which is a node of these rows alone.
  */
@@ -149,4 +144,3 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const voi
 FE_TABLE(assembled_symmetric_host, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from),
          .residual = bsr_residual, .material = FE_PRECISE(bsr_material_host), .jacvec = jacvec,
          .diagonal = FE_PRECISE(bsr_diagonal_host), .matrix_bytes = bsr_matrix_bytes, .traits = FE_ASSEMBLED)
-#endif

@@ -1,13 +1,14 @@
-/* GATHER on the device, a part of cuda.cu: the first pass stores each transposed product, the second one adds
- * those of each row. No atomics: the same bits every time. */
+/* GATHER on the device: the first pass stores each transposed product, the second one adds those of each row.
+ * No atomics: the same bits every time. */
+#include "bench/forms/product_cuda.h"
 
 static fe_status setup(fe_problem *p, void **work)
 {
-    return symmetric_forms_set_up(p, BSR_UPPER_WARP, FE_PRECISION, work);
+    return form_gather_set_up(p, BSR_UPPER_WARP, FE_PRECISION, work);
 }
 static fe_status setup_from(fe_problem *p, void *in_double, void **work)
 {
-    FE_TRY(symmetric_forms_set_up_from(p, BSR_UPPER_WARP, in_double, work));
+    FE_TRY(form_gather_set_up_from(p, BSR_UPPER_WARP, in_double, work));
     return FE_PRECISE(bsr_elastic_cuda)(p, (const bsr_matrix *)*work);
 }
 
@@ -17,21 +18,20 @@ static __global__ void __launch_bounds__(BLOCK_SIZE)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i / SLICE * SLICE < r.n_row)
-        row_product(
+        form_row_product(
             &r, n_owned, i, true, direction,
             [&](int, size_t at, const fe_real back[3]) {
-                fe_each_together(product, __ldcs(to + at), back,
-                                 [](fe_scalar *place, fe_scalar a) { *place = a; });
+                form_each_together(product, __ldcs(to + at), back,
+                                   [](fe_scalar *place, fe_scalar a) { *place = a; });
             },
             [&](int node, const fe_real sum[3]) {
-                fe_each_together(y, node, sum, [](fe_number *place, fe_number a) { *place = a; });
+                form_each_together(y, node, sum, [](fe_number *place, fe_number a) { *place = a; });
             });
 }
 
 /* Number `at` of the rows in their order: one component of a row. */
 static __global__ void __launch_bounds__(BLOCK_SIZE)
-    assembled_symmetric_gather(symmetric_list list, int n_row, const fe_scalar *__restrict__ product,
-                               fe_number *y)
+    assembled_symmetric_gather(form_list list, int n_row, const fe_scalar *__restrict__ product, fe_number *y)
 {
     const int at = blockIdx.x * blockDim.x + threadIdx.x, i = at / 3, slice = i / SLICE;
     if (i >= n_row) return;
@@ -46,10 +46,10 @@ static __global__ void __launch_bounds__(BLOCK_SIZE)
 /* Rows of the border also add products of the interior part, which runs first. */
 static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const void *direction, void *y)
 {
-    const symmetric_forms *w = (const symmetric_forms *)work;
+    const form_gather *w = (const form_gather *)work;
     const bsr_rows r = w->matrix.part[part];
-    const symmetric_list list = w->gather.part[part];
-    fe_scalar *product = (fe_scalar *)w->gather.product;
+    const form_list list = w->part[part];
+    fe_scalar *product = (fe_scalar *)w->product;
     FE_LAUNCH(p->device, r.n_row, BLOCK_SIZE, assembled_symmetric_product, r, list.to, product,
               p->view.n_owned, (const fe_number *)direction, (fe_number *)y);
     FE_LAUNCH(p->device, 3 * (size_t)r.n_row, BLOCK_SIZE, assembled_symmetric_gather, list, r.n_row, product,
@@ -59,5 +59,5 @@ static fe_status jacvec(const fe_problem *p, void *work, fe_part part, const voi
 
 FE_TABLE(assembled_symmetric_cuda, .setup = setup, .setup_from = FE_SETUP_FROM(setup_from),
          .residual = bsr_residual, .material = FE_PRECISE(bsr_material_cuda), .jacvec = jacvec,
-         .diagonal = FE_PRECISE(bsr_diagonal_cuda), .matrix_bytes = symmetric_forms_bytes,
+         .diagonal = FE_PRECISE(bsr_diagonal_cuda), .matrix_bytes = form_gather_bytes,
          .traits = FE_STORES | FE_ASSEMBLED)
