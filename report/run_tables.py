@@ -250,7 +250,8 @@ class Builds:
 STORAGE = Builds(
     "storage.csv", "storage", "States and tangents stored in other ways",
     "GROUPS: six doubles each, in groups of 32 elements. FLOATS: tangents in single precision. FULL: jacvec reads 21 "
-    "doubles. RECORDS: the six numbers of a point side by side. ARRAYS: one array per component for each 65536 elements.",
+    "doubles. RECORDS: the six numbers of a point side by side. ARRAYS: one array per component for each 65536 "
+    "elements.",
     ("residual", "material", "jacvec", "diagonal"))
 FORMS = Builds(
     "forms.csv", "form", "The transposed half of a symmetric matrix added in other ways",

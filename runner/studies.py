@@ -270,7 +270,8 @@ def kernel_row(launch: dict[str, str], moved: float | None) -> tuple:
             f"{WARP * of('l1tex__t_requests_pipe_lsu_mem_global_op_red.sum'):.6g}")
 
 
-KINDS: dict[str, type[points.Point]] = {kind.program: kind for kind in (Anderson, Orthogonality, Storage, Forms, Profile)}
+KINDS: dict[str, type[points.Point]] = {
+    kind.program: kind for kind in (Anderson, Orthogonality, Storage, Forms, Profile)}
 
 
 def point_of(program: str, backend: str, axes: dict[str, str]) -> points.Point:
