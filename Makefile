@@ -51,7 +51,7 @@ TOOLCHAIN := $(CC) | $(CXX) | $(NVCC) | $(MPICC) | $(CUDA) | $(CUDA_HOME) | $(CU
 DRY := $(strip $(foreach f,n q,$(findstring $f,$(filter-out --%,$(firstword -$(MAKEFLAGS))))))
 OTHER := $(and $(DRY),$(wildcard $(BUILD)/config.mk),$(call holds,$(BUILD)/toolchain,$(TOOLCHAIN)))
 FOUND := $(BUILD)$(if $(OTHER),/dry)
-ifneq ($(filter-out help clean format types test bench storage sanitize sanitize-threads fuzz,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help clean format types test bench storage forms sanitize sanitize-threads fuzz,$(or $(MAKECMDGOALS),all)),)
 include $(FOUND)/config.mk
 endif
 $(FOUND)/config.mk: packaging/detect.sh $(FOUND)/toolchain
@@ -134,7 +134,7 @@ TESTS := $(patsubst %,$(BUILD)/tests/%,$(LONGEST) $(filter-out $(LONGEST),$(base
 
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves $(if $(HAVE_PETSC),$(BUILD)/peers)) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
-.PHONY: all info help test run-tests bench storage tables report compare reproduce sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format types clean deps tests programs first-look FORCE
+.PHONY: all info help test run-tests bench storage forms tables report compare reproduce sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format types clean deps tests programs first-look FORCE
 # On all cores, unless -j says how many.
 all: info
 	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j"$$(sh packaging/cores.sh)") programs
@@ -162,6 +162,7 @@ help:
 	@echo '                on several GPUs side by side, a point on each (CARDS=n: on n of them)'
 	@echo '                PAPER=1 MISSING=1: says what is missing, and how long it will take'
 	@echo 'make storage    times ways to store states and tangents, each a build of its own (BACKEND= SIZE= ORDER= VARIANTS=)'
+	@echo 'make forms      times ways to add the transposed half of assembled_symmetric, each a program of its own (BACKEND= SIZE=)'
 	@echo 'make tables     what rows decide in documents anew'
 	@echo 'make report     the report of all rows in results/, in results/report/: one HTML page, Markdown, LaTeX, PDF'
 	@echo 'make compare A=RUN B=RUN  point by point: faster, slower, same or cannot tell; RUN: a folder of results (MARGIN= APART=)'
@@ -291,8 +292,15 @@ $(BUILD)/scaling: $(SCALING_OBJECTS) $(BUILD)/libfebench.a
 $(BUILD)/kernels: $(KERNELS_OBJECTS) $(BUILD)/libfebench.a
 $(BUILD)/first/kernels: $(call object,$(KERNELS_SOURCES) bench/first/no_floats.c bench/first/no_part.c) \
     $(call doubles,$(call objects,$(BENCH_SOURCES))) $(BUILD)/first/libfebench.a
-$(BUILD)/kernels: PART_LIBS := $(if $(HAVE_PROGRAMS),$(PROGRAM_LIBS))
-$(BUILD)/kernels $(BUILD)/first/kernels:
+# Other forms of assembled_symmetric: their tables come before those in the library.
+FORM_KERNELS := $(foreach form,GATHER COLORS,$(BUILD)/forms/$(form)/kernels)
+form_objects = $(call objects,$(wildcard bench/forms/*.c bench/forms/$(1)/*.c) $(if $(HAVE_CUDA),$(wildcard bench/forms/$(1)/*.cu)))
+$(BUILD)/forms/GATHER/kernels: $(call form_objects,gather)
+$(BUILD)/forms/COLORS/kernels: $(call form_objects,colors)
+$(FORM_KERNELS): $(KERNELS_OBJECTS) $(BUILD)/libfebench.a
+$(BUILD)/kernels $(FORM_KERNELS): PART_LIBS := $(if $(HAVE_PROGRAMS),$(PROGRAM_LIBS))
+$(BUILD)/kernels $(BUILD)/first/kernels $(FORM_KERNELS):
+	@mkdir -p $(@D)
 	$(call said,LINK,$@)$(CXX) $(LINK_FLAGS) -o $@ $^ $(BENCHMARK_LIBS) $(PART_LIBS) $(LIBS)
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	@mkdir -p $(@D)
@@ -300,6 +308,14 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROG
 	    $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/tests/test_fuzz: $(FUZZ_OBJECTS)
 $(BUILD)/tests/test_box_pieces: $(call objects,$(BENCH_SOURCES))
+$(BUILD)/tests/test_symmetric_forms: $(call object,$(wildcard bench/forms/*.c))
+# The tests of all operations with another form: build/forms/COLORS/test_assembly 'assembled_symmetric*'
+FORM_TESTS := $(FORM_KERNELS:kernels=test_assembly)
+$(BUILD)/forms/GATHER/test_assembly: $(call form_objects,gather)
+$(BUILD)/forms/COLORS/test_assembly: $(call form_objects,colors)
+$(FORM_TESTS): $(call object,tests/test_assembly.c $(TEST_HELPERS)) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
+	@mkdir -p $(@D)
+	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/tests/test_report: $(call object,bench/energy.c bench/nvml.c bench/conditions.c bench/cold.c) | $(BUILD)/tests/nvml.so $(BUILD)/tests/nvml-old.so
 $(BUILD)/tests/nvml.so $(BUILD)/tests/nvml-old.so: tests/faults/nvml.c $(BUILD)/flags-c
 	@mkdir -p $(@D)
@@ -450,6 +466,10 @@ storage:
 	    $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" BUILD='$(BUILD)'/storage/$$storage STORAGE=$$storage \
 	        '$(BUILD)'/storage/$$storage/kernels || exit 1; done
 	@BUILD='$(BUILD)' EXPERIMENTS=storage BACKENDS='$(or $(BACKEND),$(BACKENDS))' sh bench/bench.sh
+# Programs that differ in how assembled_symmetric adds its transposed half (bench/forms/forms.h).
+forms:
+	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" $(BUILD)/kernels $(FORM_KERNELS)
+	@BUILD='$(BUILD)' EXPERIMENTS=symmetric-forms BACKENDS='$(or $(BACKEND),$(BACKENDS))' sh bench/bench.sh
 
 tables:
 	$(if $(HAVE_PYTHON),@$(PYTHON_COMMAND) -m report.documents,@echo 'tables: documents are left as they are: no Python with NumPy and SciPy (make info)' >&2)

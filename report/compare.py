@@ -54,7 +54,7 @@ from report.words import QUADRATIC
 ALPHA = 0.05
 MOST_SPLITS = 200
 MARGIN = 0.02  # of runs that do not differ by themselves
-COMPARED = ("kernels.csv", "solves.csv", "scaling.csv", "storage.csv")  # kinds of files
+COMPARED = ("kernels.csv", "solves.csv", "scaling.csv", "storage.csv", "forms.csv")  # kinds of files
 ALONE = ("only in A", "only in B")
 VERDICTS = ("faster", "slower", "same", "cannot tell", "not comparable")
 
@@ -99,7 +99,7 @@ def name_of(key: Key) -> str:
     named = rows.named(key)
     words = [str(named["variant"]), str(named["element"]), str(named["operation"]),
              text.count(int(named["n_dof"] or 0)), str(named["case"])]
-    usual = {"backend": "cuda", "ranks": 1, "storage": ""} | rows.USUAL | rows.USUAL_SOLVE
+    usual = {"backend": "cuda", "ranks": 1, "storage": "", "form": ""} | rows.USUAL | rows.USUAL_SOLVE
     words += [f"{name}={named[name]}" for name in usual if named.get(name) not in (usual[name], "", None)]
     return " ".join(words)
 

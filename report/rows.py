@@ -33,7 +33,7 @@ USUAL: Row = {"order": "auto", "plastic": 1.0, "plastic_pattern": "clustered", "
 # What points of solves.csv are of, unless something else is asked for.
 USUAL_SOLVE: Row = {"jacobian": "tangent", "anderson": 0}
 SOLVE_POINT = ("krylov", "precondition", "jacobian", "anderson") + POINT
-STORAGE_POINT = ("storage",) + POINT
+BUILD_POINTS = tuple((column,) + POINT for column in ("storage", "form"))  # of builds that differ in one choice
 # Of rows that count something.
 COUNTED_POINT = ("problem", "element", "variant", "jacobian", "depth")
 PROFILE_POINT = ("variant", "element", "n_dof", "operation")
@@ -225,12 +225,15 @@ def process_of(row: Row) -> int:
 def columns_of_point(row: Row) -> tuple[str, ...]:
     if "case" not in row:
         return COUNTED_POINT if "depth" in row else PROFILE_POINT
-    return SOLVE_POINT if "krylov" in row else STORAGE_POINT if "storage" in row else POINT
+    if "krylov" in row:
+        return SOLVE_POINT
+    return next((columns for columns in BUILD_POINTS if columns[0] in row), POINT)
 
 
 def named(point: tuple[Value, ...]) -> Row:
     """A timed point's columns by name."""
-    return dict(zip(next(c for c in (POINT, STORAGE_POINT, SOLVE_POINT) if len(c) == len(point)), point))
+    built = (c for c in BUILD_POINTS if point[0] in schema()["column"][c[0]]["values"])
+    return dict(zip(next(c for c in (*built, POINT, SOLVE_POINT) if len(c) == len(point)), point))
 
 
 def point_of(row: Row) -> tuple[Value, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from report import model as model_
 from report.captions import FASTER
-from report.cases import cells_per_rank, ranked_case
+from report.cases import cells_per_rank, mesh_of, ranked_case
 from report.model import Model, Point, Time, interval
 from report.render.tables import Cell, Table, kinds
 from report.rows import Row
@@ -236,36 +236,61 @@ def study(model: Model, kind: str) -> list[Row]:
     return [row for (_, k), some in model.studies.items() if k == kind for row in some]
 
 
-def storage_table(model: Model) -> list[Table]:
-    at: dict[tuple[str, str, str], dict[str, Entry]] = {}
+@dataclasses.dataclass(frozen=True)
+class Builds:
+    """A study of builds of `kernels` that differ in one choice, and how its table shows it."""
+
+    kind: str
+    column: str
+    title: str
+    caption: str
+    shown: tuple[str, ...]
+    of_meshes: bool = False  # it has several
+
+
+STORAGE = Builds(
+    "storage.csv", "storage", "States and tangents stored in other ways",
+    "GROUPS: six doubles each, in groups of 32 elements. FLOATS: tangents in single precision. FULL: jacvec reads 21 "
+    "doubles. RECORDS: the six numbers of a point side by side. ARRAYS: one array per component for each 65536 "
+    "elements.",
+    ("residual", "material", "jacvec", "diagonal"))
+FORMS = Builds(
+    "forms.csv", "form", "The transposed half of a symmetric matrix added in other ways",
+    "ATOMICS: added atomically, on the host to sums of each thread. GATHER: stored, and gathered by a second pass. "
+    "COLORS: rows of one colour add to no common row, one launch per colour.", ("material", "jacvec"), of_meshes=True)
+
+
+def build_tables(model: Model, builds: Builds) -> list[Table]:
+    at: dict[tuple[str, str, str, str], dict[str, Entry]] = {}
     for (run, kind), some in model.studies.items():
-        for storage in dict.fromkeys(row["storage"] for row in some) if kind == "storage.csv" else ():
-            points, refused = model_.points_of(run, kind, [row for row in some if row["storage"] == storage])
+        for way in dict.fromkeys(row[builds.column] for row in some) if kind == builds.kind else ():
+            points, refused = model_.points_of(run, kind, [row for row in some if row[builds.column] == way])
             for row, point in [(p.row, p) for p in points] + [(r.row, None) for r in refused]:
-                e = at.setdefault((row["element"], row["variant"], storage), {}).setdefault(row["operation"], Entry())
+                mesh = mesh_of(row["case"]).label if builds.of_meshes else ""
+                e = at.setdefault((row["element"], mesh, row["variant"], way), {}).setdefault(row["operation"], Entry())
                 e.point = e.point or point
                 e.lost += [] if point else [row["status"]]
     if not at:
         return []
-    shown = ("residual", "material", "jacvec", "diagonal")
-    first = study(model, "storage.csv")[0]
+    first = study(model, builds.kind)[0]
     scale, unit = (1e-6, "MDoF/s") if first["backend"] == "host" else (1e-9, "GDoF/s")
     rows = []
-    for (element, strategy, storage), of in at.items():
+    groups = list(dict.fromkeys(key[:3] for key in at))
+    for (element, mesh, strategy, way), of in sorted(at.items(), key=lambda item: groups.index(item[0][:3])):
         points = [e.point for e in of.values() if e.point]
         errors = [row["error"] for p in points if p.operation == "jacvec" for row in p.rows if row["error"] is not None]
         memory = next((p.row["bytes"] / p.n_dof for p in points if p.row["bytes"]), None)
-        rows.append([Cell(element), Cell(code(strategy)), Cell(storage),
-                     *(Cell(throughput(of[o], scale) if o in of else "") for o in shown),
+        rows.append([Cell(element), *([Cell(mesh)] if builds.of_meshes else []), Cell(code(strategy)), Cell(way),
+                     *(Cell(throughput(of[o], scale) if o in of else "") for o in builds.shown),
                      number(max(errors, default=None), form=small), number(memory, form="{:.0f}".format)])
     points = [e.point for of in at.values() for e in of.values() if e.point]
     told = f" {kinds(p.time for p in points)}." if points else ""
-    return [Table("storage", f"States and tangents stored in other ways: {unit}",
-                  f"{first['device']}, {first['backend']}, {first['n_dof']} DoF, order {first['order']}, all elements "
-                  "plastic. GROUPS: six doubles each, in groups of 32 elements. FLOATS: tangents in single precision. "
-                  "FULL: jacvec reads 21 doubles. RECORDS: the six numbers of a point side by side. ARRAYS: one array "
-                  f"per component for each 65536 elements.{told}",
-                  ["element", "strategy", "storage", *shown, "error of jacvec", "memory, B/DoF"], rows, words=3)]
+    size = "" if builds.of_meshes else f" {first['n_dof']} DoF,"
+    return [Table(builds.column, f"{builds.title}: {unit}",
+                  f"{first['device']}, {first['backend']},{size} order {first['order']}, all elements plastic. "
+                  f"{builds.caption}{told}",
+                  ["element", *(["mesh"] if builds.of_meshes else []), "strategy", builds.column, *builds.shown,
+                   "error of jacvec", "memory, B/DoF"], rows, words=3 + builds.of_meshes)]
 
 
 def anderson_table(model: Model) -> list[Table]:
@@ -351,7 +376,7 @@ def parts(model: Model) -> list[Part]:
              "Speed-up and efficiency: time on one rank / time on this number of ranks. Communication: the share of "
              "the time that the exchange of ghosts adds. Exchange hidden: the share of the exchange's own time that "
              "overlaps with other work.", scaling_tables(model)),
-        Part("Studies", "", storage_table(model) + anderson_table(model) + orthogonality_table(model)
-             + profile_tables(model)),
+        Part("Studies", "", build_tables(model, STORAGE) + build_tables(model, FORMS) + anderson_table(model)
+             + orthogonality_table(model) + profile_tables(model)),
     ]
     return [part for part in found if part.tables]

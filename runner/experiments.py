@@ -24,7 +24,8 @@ AXES = {"kernels": KERNEL_AXES, "solves": ("problem", "kind", "precondition", "p
         "peers": ("problem", "precondition", "element"), "scaling": ("size", "kind", "ranks", "transport", "gmres", "element"),
         "anderson": ("element", "jacobian", "depth", "step"),
         "orthogonality": ("precondition", "orthogonalization", "basis", "columns"),
-        "storage": ("storage", "element", "size", "order"), "profile": ("element", "size", "order")}
+        "storage": ("storage", "element", "size", "order"), "forms": ("form", "element", "size", "order"),
+        "profile": ("element", "size", "order")}
 
 
 class Fault(Exception):

@@ -20,8 +20,9 @@ from report.words import OPERATION
 from runner import costs, experiments, points, studies
 
 FILES = {"kernels": "kernels.csv", "solves": "solves.csv", "peers": "solves.csv", "scaling": "scaling.csv",
-         "storage": "storage.csv", "anderson": "anderson.csv", "profile": "profile.csv"}
-OPERATIONS = {"kernels": list(OPERATION), "storage": list(OPERATION), "profile": list(studies.PROFILED)}
+         "storage": "storage.csv", "forms": "forms.csv", "anderson": "anderson.csv", "profile": "profile.csv"}
+OPERATIONS = {"kernels": list(OPERATION), "storage": list(OPERATION), "forms": list(OPERATION),
+              "profile": list(studies.PROFILED)}
 CARD = points.Here(programs={name: pathlib.Path(name) for name in ("kernels", "solves", "peers", "scaling", "solve")},
                    scratch=pathlib.Path(), strategies=sources.strategies(), few=sources.strategies(),
                    capacity={"cuda": 8, "host": 64}, peers=frozenset(itertools.product(("gamg", "boomeramg"), ("host", "cuda"))))
@@ -45,8 +46,8 @@ def columns_of(point: points.Point) -> rows.Row:
         known["operation"] = list(chosen or (o for o in OPERATION if o != "jacvec_full"))
         if "contact" in specials:
             known["operation"] += [f"{o}_contact{share}" for o in chosen or () for share in points.CONTACT_SHARES]
-        if isinstance(point, studies.Storage):
-            known["storage"] = point.storage
+        if isinstance(point, studies.Built):
+            known[point.column] = point.way
     elif isinstance(point, points.Solves):
         known |= {"precondition": point.precondition, "ranks": point.ranks, "n_dof": point.dofs(False),
                   "case": case_of(point), "precision": point.products or "double",

@@ -14,7 +14,6 @@ from runner import points
 
 WARP = 32
 PROFILED = ("residual", "jacvec_elastic", "jacvec_full", "jacvec")  # a name is looked for before one that it begins with
-STORED = ("element_only", "element_atomic", "patch")  # strategies of which ways to store are timed
 
 # Files of a run, the programs and suffixes of the files of points that are put together to make each.
 TARGETS = (
@@ -27,6 +26,7 @@ TARGETS = (
     *((f"{kind}scaling-{way}.csv", (f"scaling_{way}",), suffixes) for way in ("nccl", "gmres")
       for kind, suffixes in (("samples-", ("samples.csv",)), ("", ("rows.csv", "killed.csv")))),
     ("storage.csv", ("storage",), ("rows.csv",)),
+    ("forms.csv", ("forms",), ("rows.csv",)),
     ("anderson.csv", ("anderson",), ("rows.csv",)),
     ("anderson-history.csv", ("anderson",), ("history.csv",)),
     ("orthogonality.csv", ("orthogonality",), ("rows.csv",)),
@@ -145,37 +145,60 @@ class Orthogonality(Solved):
 
 
 @dataclasses.dataclass(frozen=True)
-class Storage(points.Kernels):
-    storage: str = "GROUPS"
+class Built(points.Kernels):
+    """By builds of kernels that differ in one choice, which rows name in a column in front."""
 
-    program: ClassVar[str] = "storage"
+    way: str = ""
+
+    column: ClassVar[str] = ""
+    usual: ClassVar[str] = ""  # of the build itself; others are below it
+    timed: ClassVar[tuple[str, ...]] = ()  # strategies, unless the user chose some
+    operations_timed: ClassVar[str] = ""
 
     def kernels(self, here: points.Here) -> pathlib.Path:
-        if self.storage == "GROUPS":
-            return here.programs["kernels"]
-        return here.build / "storage" / self.storage / "kernels"
+        return here.programs["kernels"] if self.way == self.usual else here.build / self.program / self.way / "kernels"
 
     def needs(self, here: points.Here) -> str:
-        return "" if self.kernels(here).exists() else f"{self.kernels(here)} (make storage builds it)"
+        return "" if self.kernels(here).exists() else f"{self.kernels(here)} (make {self.program} builds it)"
 
     def about(self) -> str:
-        return f"{self.storage}, about {self.size} DoF, {self.order}"
+        return f"{self.way}, about {self.size}{points.unit_of(self.size)}, {self.order}"
 
     def strategies(self, here: points.Here) -> tuple[str, ...]:
-        return here.strategies if here.chose_strategies else STORED
+        return here.strategies if here.chose_strategies else self.timed
 
     def command(self, here: points.Here, process: points.Process, files: points.Files) -> list[str]:
         flags = super().command(here, process, files)[1:]
-        return [str(self.kernels(here)), "--fe_operations=residual,material,jacvec,diagonal"] + flags
+        return [str(self.kernels(here)), f"--fe_operations={self.operations_timed}"] + flags
 
     def collect(self, here: points.Here, process: points.Process, files: points.Files) -> None:
-        """The rows with a column `storage` in front."""
+        """The rows with the column in front."""
         header, *lines = files.rows.read_text().splitlines()
         names = header.split(",")
         columns = names.index("variant"), names.index("operation")
         lines.sort(key=lambda line: [next(csv.reader([line]))[i] for i in columns])
         files.rows.write_text("".join(f"{prefix},{line}\n" for prefix, line in
-                                      [("storage", header)] + [(self.storage, line) for line in lines]))
+                                      [(self.column, header)] + [(self.way, line) for line in lines]))
+
+
+class Storage(Built):
+    """Ways to store states and tangents."""
+
+    program: ClassVar[str] = "storage"
+    column: ClassVar[str] = "storage"
+    usual: ClassVar[str] = "GROUPS"
+    timed: ClassVar[tuple[str, ...]] = ("element_only", "element_atomic", "patch")
+    operations_timed: ClassVar[str] = "residual,material,jacvec,diagonal"
+
+
+class Forms(Built):
+    """Ways to add the transposed half of a symmetric matrix."""
+
+    program: ClassVar[str] = "forms"
+    column: ClassVar[str] = "form"
+    usual: ClassVar[str] = "ATOMICS"
+    timed: ClassVar[tuple[str, ...]] = ("assembled_symmetric",)
+    operations_timed: ClassVar[str] = "material,jacvec"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -256,23 +279,27 @@ def kernel_row(launch: dict[str, str], moved: float | None) -> tuple:
             *(f"{of(metric) / 100:.4g}" for metric in BUSY.values()))
 
 
+ALONE: tuple[type[points.Point], ...] = (Anderson, Orthogonality, Profile)
+BUILDS: tuple[type[Built], ...] = (Storage, Forms)
+KINDS: dict[str, points.Kind] = {kind.program: kind for kind in (*ALONE, *BUILDS)}
+COLUMNS = {kind.program: kind.column for kind in BUILDS}
+
+
 def point_of(program: str, backend: str, axes: dict[str, str]) -> points.Point:
     """Of one choice of each axis."""
     if program == "anderson":
         return Anderson(backend, size="strip", **axes)
     if program == "orthogonality":
         return Orthogonality(backend, "hex8", "bracket_coarse", **axes)
-    return {"storage": Storage, "profile": Profile}[program](backend, **axes)
+    return KINDS[program](backend, **{"way" if axis == COLUMNS.get(program) else axis: value for axis, value in axes.items()})
 
 
 def parse(name: str) -> points.Point | None:
     """The point of a study's name, or None where the name is of another program."""
     program, backend, element, size, *axes = name.split("-")
-    kinds: dict[str, points.Kind] = {"anderson": Anderson, "orthogonality": Orthogonality, "storage": Storage,
-                                     "profile": Profile}
-    if program not in kinds:
+    if program not in KINDS:
         return None
-    if program == "storage":
-        order, plastic, pattern, storage = axes
-        return Storage(backend, element, size, order, plastic, pattern, storage=storage)
-    return kinds[program](backend, element, size, *axes)
+    if program in COLUMNS:
+        order, plastic, pattern, way = axes
+        return KINDS[program](backend, element, size, order, plastic, pattern, way=way)
+    return KINDS[program](backend, element, size, *axes)

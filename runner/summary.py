@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from runner.run import Run
 
 ALLOWED = 1.05  # a budget is kept within this
-SHOWN = ("table.md", "figures", "kernels.csv", "solves.csv", "scaling.csv", "storage.csv", "anderson.csv",
+SHOWN = ("table.md", "figures", "kernels.csv", "solves.csv", "scaling.csv", "storage.csv", "forms.csv", "anderson.csv",
          "orthogonality.csv", "profile.csv")
 
 

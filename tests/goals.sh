@@ -31,7 +31,7 @@ for goal in $(sed -n 's/^\.PHONY: //p' Makefile); do
     case $goal in
     # They build in folders of their own, where each would look for all libraries.
     FORCE) ;;
-    faults | fuzz | sanitize | sanitize-threads | storage) check "make -n $goal" leaves -n "$goal" MAKE=true ;;
+    faults | fuzz | sanitize | sanitize-threads | storage | forms) check "make -n $goal" leaves -n "$goal" MAKE=true ;;
     *) check "make -n $goal" leaves -n "$goal" ;;
     esac
 done

@@ -294,13 +294,15 @@ class Verdicts(unittest.TestCase):
         folder.mkdir(exist_ok=True)
         return folder
 
-    def test_ways_to_store_are_points_of_their_own(self):
+    def test_other_builds_are_points_of_their_own(self):
         folder = self.made("s")
-        (folder / "storage.csv").write_text("\n".join(
-            [f"storage,{HEADER}", *(f"{way},{ROW}" for way in ("FULL", "FLOATS", "RECORDS"))]) + "\n")
+        for name, column, ways in (("storage.csv", "storage", ("FULL", "FLOATS", "RECORDS")),
+                                   ("forms.csv", "form", ("ATOMICS", "COLORS"))):
+            (folder / name).write_text("\n".join([f"{column},{HEADER}", *(f"{way},{ROW}" for way in ways)]) + "\n")
         text = self.said(folder, folder)
-        self.assertEqual(text.count("cannot tell: 1 process"), 3)
+        self.assertEqual(text.count("cannot tell: 1 process"), 5)
         self.assertIn("storage=RECORDS", text)
+        self.assertIn("form=COLORS", text)
 
     def test_environments_are_told(self):
         a = self.times("a", 1.0, 1.001, 0.999)

@@ -325,6 +325,16 @@ class Studies(Run):
             ["GROUPS", "", "", "1.00 (1.00–1.00)", "", "1.0e-15", "4"],
             ["FLOATS", "", "", "2.00 (2.00–2.00)", "", "1.0e-07", "4"], ["FULL", "", "", "killed", "", "", ""]])
 
+    def test_ways_to_add_the_transposed_half(self):
+        self.kernels(row(1, 1, 1, form="ATOMICS", case="box6"), row(0.5, 0.5, 0.5, form="GATHER", case="box6"),
+                     row(2, 2, 2, form="ATOMICS", case="irregular900", n_dof=900),
+                     lost("check_failed", form="COLORS", case="irregular900"), kind="forms.csv")
+        title = "The transposed half of a symmetric matrix added in other ways: MDoF/s"
+        self.assertEqual([line[1:6] for line in self.tables()[title][1:]], [
+            ["box", "`v`", "ATOMICS", "", "1.00 (1.00–1.00)"], ["box", "`v`", "GATHER", "", "2.00 (2.00–2.00)"],
+            ["irregular", "`v`", "ATOMICS", "", "0.450 (0.450–0.450)"],
+            ["irregular", "`v`", "COLORS", "", "check_failed"]])
+
     def test_profile(self):
         self.write("profile.csv", [dict(schema=2, commit="c1", machine="m", backend="cuda", device="G", variant="patch",
                                         element="hex8", order="auto", operation="jacvec", status="ok",

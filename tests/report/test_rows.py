@@ -142,7 +142,11 @@ class Reading(unittest.TestCase):
     def test_a_process_stands_there_once(self):
         self.refused(f"{HEADER}\n{ROW}\n{ROW.replace('hex8', 'tet4')}\n{ROW}\n",
                      "line 4: process 2 of this point stands in line 2, too")
-        self.path = self.path.with_name("storage.csv")
-        ways = [f"{way},{ROW}" for way in ("FULL", "FLOATS")]
-        self.assertEqual(len(rows.by_point(self.read("\n".join([f"storage,{HEADER}", *ways]) + "\n"))), 2)
-        self.refused("\n".join([f"storage,{HEADER}", *ways, ways[1]]) + "\n", "line 4: process 2", "line 3")
+        for name, column, named in (("storage.csv", "storage", ("FULL", "FLOATS")),
+                                    ("forms.csv", "form", ("GATHER", "COLORS"))):
+            self.path = self.path.with_name(name)
+            ways = [f"{way},{ROW}" for way in named]
+            found = rows.by_point(self.read("\n".join([f"{column},{HEADER}", *ways]) + "\n"))
+            self.assertEqual([rows.named(point)[column] for point in found], list(named))
+            self.refused("\n".join([f"{column},{HEADER}", *ways, ways[1]]) + "\n", "line 4: process 2", "line 3")
+        self.refused(f"form,{HEADER}\nFLOATS,{ROW}\n", "line 2: form 'FLOATS'")

@@ -282,6 +282,7 @@ class List(Folder):
         sizes = {t.point.size for t in self.make(EXPERIMENTS="storage", SIZE="1000 2000").tasks}
         self.assertEqual(sizes, {"1000", "2000"})
         self.assertEqual(len(self.make(EXPERIMENTS="storage").tasks), 8)
+        self.assertEqual(len(self.make(EXPERIMENTS="symmetric-forms").tasks), 6)
         self.assertEqual(len(self.make(EXPERIMENTS="orthogonality").tasks), 108)
         self.assertEqual(len(self.make(EXPERIMENTS="anderson").tasks), 20)
 
@@ -1043,15 +1044,30 @@ class Studies(Folder):
         self.assertEqual(files.part("history").read_text().splitlines()[1:],
                          ["hex8,elastic,3,2,0,1", "hex8,elastic,3,2,1,0.10000000000000001"])
 
-    def test_rows_of_ways_to_store_have_a_column_in_front(self):
+    def test_rows_of_other_builds_have_a_column_in_front(self):
         files = points.Files(self.top / "kernels.csv.rows.part")
         quoted = ROW.replace("CPU", '"CPU, fast"')
-        files.rows.write_text(f"{ROWS}\n{quoted}\n{ROW.replace('jacvec', 'diagonal')}\n")
-        point = studies.Storage("host", "hex8", "100000", "bisection", storage="FLOATS")
-        point.collect(self.make().here, points.Process(1, 1, ("patch",)), files)
-        table = rows.read(files.rows, "storage.csv")
-        self.assertEqual([(row["storage"], row["operation"]) for row in table],
-                         [("FLOATS", "diagonal"), ("FLOATS", "jacvec")])
+        for kind, way in ((studies.Storage, "FLOATS"), (studies.Forms, "COLORS")):
+            files.rows.write_text(f"{ROWS}\n{quoted}\n{ROW.replace('jacvec', 'diagonal')}\n")
+            point = kind("host", "hex8", "100000", "bisection", way=way)
+            point.collect(self.make().here, points.Process(1, 1, ("patch",)), files)
+            table = rows.read(files.rows, f"{kind.program}.csv")
+            self.assertEqual([(row[kind.column], row["operation"]) for row in table],
+                             [(way, "diagonal"), (way, "jacvec")])
+
+    def test_other_builds_have_programs_of_their_own(self):
+        here = self.make().here
+        for kind, of in ((studies.Storage, ("storage/FLOATS", "GROUPS", "residual,material,jacvec,diagonal")),
+                         (studies.Forms, ("forms/GATHER", "ATOMICS", "material,jacvec"))):
+            folder, usual, operations = of
+            process = points.Process(1, 1, kind.timed)
+            own, default = (kind("cuda", "hex8", "irregular@5000", way=way).command(
+                here, process, points.Files(self.top / "a.rows.part")) for way in (folder.rpartition("/")[2], usual))
+            self.assertEqual(own[0], str(here.build / folder / "kernels"))
+            self.assertEqual(default, [str(here.programs["kernels"])] + own[1:])
+            self.assertEqual(own[1], f"--fe_operations={operations}")
+            self.assertIn(f"--fe_variants={','.join(kind.timed)}", own)
+            self.assertLessEqual({"--fe_mesh=irregular", "--fe_dofs=5000", "--fe_order=auto"}, set(own))
 
     def test_rows_of_a_profile(self):
         """Of what Nsight Compute prints: a line for each kernel, units in the second, numbers with separators."""
@@ -1088,9 +1104,10 @@ class Studies(Folder):
         self.assertIsNone(table[-1]["bytes_moved"])  # not named after an operation
 
     def test_a_way_that_was_not_built_is_named(self):
-        code, text = self.said(self.make(EXPERIMENTS="storage", ELEMENTS="tet4"))
+        code, text = self.said(self.make(EXPERIMENTS="storage symmetric-forms", ELEMENTS="tet4"))
         self.assertEqual(code, 0)
         self.assertIn("storage/FLOATS/kernels (make storage builds it)", text)
+        self.assertIn("forms/COLORS/kernels (make forms builds it)", text)
 
 
 if __name__ == "__main__":
