@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import pathlib
+import re
 import shutil
 import sys
 
@@ -19,6 +20,9 @@ from report.render.blocks import Told
 from report.render.document import document
 from report.render.tables import Table
 from report.rows import Fault
+
+
+VERDICT = re.compile(r"\b(?:holds|fails|undecided|not met|met|not measured)\b")
 
 
 def claims_of(results: pathlib.Path, read: model.Model) -> tuple[list[Told], Table | None]:
@@ -35,11 +39,10 @@ def claims_of(results: pathlib.Path, read: model.Model) -> tuple[list[Told], Tab
     told: list[Told] = []
     decided = decide_all(read_claims())
     for claim, verdicts in decided:
-        told_as = list(dict.fromkeys(v.verdict for v in verdicts if v.points)) or [MISSING]
         commits = sorted({commit for v in verdicts if v.points for commit in v.commits.split(", ")})
         where = claims.told(verdicts)
+        told_as = list(dict.fromkeys(VERDICT.findall(where))) or [MISSING]
         if claim.judges_expectation and verdicts:
-            told_as = [claims.EXPECTATION[word] for word in told_as]
             where = f"expected {claim.expected}: {where}"
         told.append({"name": claim.name, "expected": claim.expected, "headline": claim.headline,
                      "asks": f"{claim.asks} (`{claim.name}`)", "sentence": claims.sentence(claim, verdicts),

@@ -126,8 +126,8 @@ def lines(known: Known, model: model_.Model) -> Iterator[Line]:
                        (without, with_set_ups, least), solve)
 
 
-HEADS = ["element", "on", "without a pause", "product: box", "irregular mesh", "box, floats", "box, 21 numbers",
-         "irregular, 21 numbers", "plastic solve: box", "with set-ups", "least with set-ups", "`patch_ordered` takes",
+HEADS = ["element", "on", "without a pause", "in turns: box", "irregular mesh", "box, floats", "box, 21 numbers",
+         "irregular, 21 numbers", "plastic solve: box", "with set-ups", "least with set-ups", "patch_ordered takes",
          "take"]
 
 
@@ -146,16 +146,16 @@ def table(known: Known, model: model_.Model) -> list[str]:
 
 
 def brief(known: Known, model: model_.Model) -> list[str]:
-    """The same of GPUs on boxes, without sizes."""
+    """The same of GPUs on boxes; products are of the largest ones."""
     told_lines = [[ELEMENT[line.element], card(line.machine, {}), line.take, short(line.sustained), short(line.box),
-                   line.solves[0].rpartition(", ")[0] or "-", *map(short, (line.price, line.full_box, line.floats))]
+                   line.solves[0], *map(short, (line.price, line.full_box, line.floats))]
                   for line in lines(known, model) if line.on_gpu]
-    head = ["element", "on", "take", "product", "in turns", "plastic solve", "fixed order", "21 numbers", "floats"]
+    head = ["element", "on", "take", "without a pause", "in turns", "plastic solve", "fixed order", "21 numbers", "floats"]
     return text.table(head, told_lines, 3)
 
 
-SHOWN = ("element", "on", "take", "without a pause", "product: box", "irregular mesh", "box, 21 numbers", "plastic solve: box",
-         "with set-ups", "`patch_ordered` takes")
+SHOWN = ("element", "on", "take", "without a pause", "in turns: box", "irregular mesh", "box, 21 numbers", "plastic solve: box",
+         "with set-ups", "patch_ordered takes")
 
 
 def table_of_report(known: Known, model: model_.Model) -> Table | None:

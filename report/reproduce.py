@@ -57,11 +57,19 @@ def gpus_here() -> int:
     return len(done.stdout.splitlines()) if done.returncode == 0 else 0
 
 
-AXES = {"kernels": ("--fe_dofs=", "--fe_mesh="), "scaling": ("--dofs ", "--mesh ")}  # size and mesh
+AXES = {"kernels": ("--fe_dofs=", "--fe_mesh="), "scaling": ("--dofs ", "--mesh "), "solves": ("--cells ",)}  # size, mesh
 
 
 def takes_sizes(claim: Claim) -> bool:
-    return bool(claim.programs) and all(program in AXES for program in claim.programs)
+    """Of solves those on cubes, whose problems know no other mesh."""
+    return bool(claim.programs) and all(program in AXES for program in claim.programs) and \
+        all(" --cells " in text for text in claim.reproduce if text.startswith("solves "))
+
+
+def cells_for(dofs: str, command: str) -> str:
+    """Along an axis of the cube that has about so many degrees of freedom."""
+    steps = max(1, round((int(dofs) / 3) ** (1 / 3)) - 1)  # between nodes
+    return str(max(1, steps // 2) if re.search(r"--element (tet10|hex27)", command) else steps)
 
 
 def sizes_selected(claim: Claim) -> str:
@@ -91,8 +99,10 @@ def own_size(claim: Claim, dofs: str, mesh: str) -> Claim:
     if not named:
         return claim
     if not takes_sizes(claim):
-        other = next((program for program in claim.programs if program not in AXES), "make bench")
+        other = next((program for program in claim.programs if program not in AXES or program == "solves"), "make bench")
         raise rows.Fault(f"{claim.name}: {named}: its command `{other}` takes no other size or mesh")
+    if mesh and "solves" in claim.programs:
+        raise rows.Fault(f"{claim.name}: {named}: its solves are of cubes; give DOFS, or run build/solves on your problem")
     if mesh.endswith(".msh"):
         if dofs:
             raise rows.Fault(f"{claim.name}: {named}: a file has its own size; give one of both")
@@ -110,7 +120,8 @@ def own_size(claim: Claim, dofs: str, mesh: str) -> Claim:
         for flag, value in zip(AXES[text.split()[0]], (dofs, mesh)):
             if value or mesh.endswith(".msh"):  # a file has its own size
                 text = re.sub(rf" {flag}\S+", "", text)
-            text += f" {flag}{shlex.quote(value)}" * bool(value)
+            own = cells_for(value, text) if value and flag == "--cells " else shlex.quote(value)
+            text += f" {flag}{own}" * bool(value)
         commands.append(text)
     return dataclasses.replace(claim, reproduce=tuple(commands))
 
@@ -235,7 +246,8 @@ def run(a: argparse.Namespace) -> int:
     processes = 1 if QUANTITIES[claim.quantity].counted else a.processes  # counts are those of any process
     print(f"{claim.name}: {claim.asks}\nneeds {hardware(claim)}; processes: {processes}, at most about "
           f"{claim.minutes:g} min each at its own size")
-    print(f"measured here: {sizes_of(claim)}; DOFS=N and MESH=FILE.msh or MESH=irregular take yours" if takes_sizes(claim)
+    yours = "DOFS=N takes" if "solves" in claim.programs else "DOFS=N and MESH=FILE.msh or MESH=irregular take"
+    print(f"measured here: {sizes_of(claim)}; {yours} yours" if takes_sizes(claim)
           else "its commands take no other size or mesh (DOFS=, MESH=)", flush=True)
     if gpus_here() < gpus_of(claim):
         print(f"there {'is no GPU' if gpus_here() == 0 else f'are {gpus_here()} GPUs'}\n{NOT_HERE}")
