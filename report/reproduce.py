@@ -61,8 +61,9 @@ AXES = {"kernels": ("--fe_dofs=", "--fe_mesh="), "scaling": ("--dofs ", "--mesh 
 
 
 def takes_sizes(claim: Claim) -> bool:
-    """Of solves those on cubes, whose problems know no other mesh."""
-    return bool(claim.programs) and all(program in AXES for program in claim.programs) and \
+    """Of solves those on cubes, whose problems know no other mesh; none where the claim is of one mesh."""
+    of_one = any("case" in side for side in (claim.select, claim.of, claim.over or {}))
+    return bool(claim.programs) and not of_one and all(program in AXES for program in claim.programs) and \
         all(" --cells " in text for text in claim.reproduce if text.startswith("solves "))
 
 

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import io
 import pathlib
+import re
 import tempfile
 import unittest
 from unittest import mock
@@ -149,11 +150,16 @@ class Reproducing(unittest.TestCase):
         self.assertEqual(reproduce.own_size(ranks, "9000000", "").reproduce[1],
                          "scaling --backend cuda --ranks 2 --variants patch --dofs 9000000")
         self.assertIs(reproduce.own_size(patch, "", ""), patch)
+        (solve,) = (c for c in read_claims() if c.name == "plastic_solve")
+        self.assertEqual({text.split("--cells ")[1].split()[0] for text in reproduce.own_size(solve, "3000000", "").reproduce},
+                         {"99"})
+        self.assertEqual(reproduce.cells_for("3000000", "--element hex27"), "49")
         self.assertEqual(reproduce.sizes_of(reproduce.own_size(patch, "3000000", "irregular")),
                          "dofs 3000000; mesh irregular")
 
     def test_a_size_or_mesh_that_a_claim_has_not_is_one_line(self):
-        for words, part in ((("matrix_free_solve", "--dofs", "9000"), "its command `solves` takes no other size"),
+        for words, part in ((("product_within_solve", "--dofs", "9000"), "its command `solves` takes no other size"),
+                            (("plastic_solve", "--mesh", "irregular"), "its solves are of cubes; give DOFS"),
                             (("petsc_gamg", "--dofs", "9000"), "its command `make bench` takes no other size"),
                             (("anderson_newton", "--mesh", "irregular"), "its command `bench` takes no other size"),
                             (("patch_over_matrix", "--dofs", "3M"), "DOFS=3M: is no number"),
@@ -189,7 +195,9 @@ class Reproducing(unittest.TestCase):
         self.assertIn("measured here: dofs 30000; mesh irregular; DOFS=N and MESH=FILE.msh", out.splitlines()[2])
         self.assertIn("--fe_mesh=irregular", out)
         (self.build / "solves").write_text("")
-        _, out, _ = self.program("matrix_free_solve")
+        _, out, _ = self.program("plastic_solve", "--dofs", "3000000")
+        self.assertIn("measured here: cells 99; DOFS=N takes yours", out.splitlines()[2])
+        _, out, _ = self.program("product_within_solve")
         self.assertIn("take no other size or mesh", out.splitlines()[2])
 
     def test_rows_that_were_disturbed_are_told(self):
