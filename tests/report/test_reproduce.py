@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import io
 import pathlib
-import re
 import tempfile
 import unittest
 from unittest import mock
