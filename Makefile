@@ -354,7 +354,7 @@ $(BUILD)/tests/solve-faulty: $(call object,bench/solve.c bench/answer.c bench/ou
 .PRECIOUS: $(BUILD)/obj/tests/fuzz/main-%.o $(BUILD)/obj/%.c.o $(BUILD)/obj/%.cu.o $(BUILD)/obj/%.cc.o \
     $(foreach p,mixed single,$(BUILD)/obj/%.c.$(p).o $(BUILD)/obj/%.cu.$(p).o)
 
-tests: $(PROGRAMS) first-look $(if $(HAVE_TESTS),$(TESTS) $(INJECT) $(LATE) $(FAULTY_SOLVE))
+tests: $(PROGRAMS) first-look $(if $(HAVE_BENCHMARK),$(FORM_KERNELS)) $(if $(HAVE_TESTS),$(TESTS) $(INJECT) $(LATE) $(FAULTY_SOLVE))
 	$(if $(HAVE_TESTS),,@echo 'the tests need cmocka, jansson, muParser and zlib: make info' >&2; exit 2)
 
 # Debian packages of what was not found.

@@ -1,9 +1,10 @@
 /* Other forms of assembled_symmetric, to compare with: how the transposed products get to their rows. Each is
  * the same strategy in a program of its own, forms/GATHER/kernels and forms/COLORS/kernels (make forms),
- * whose tables take the place of those in variants/assembled_symmetric. ATOMICS  the strategy itself: added
- * atomically, on the host to sums of each thread GATHER   two passes: the first one stores them, the second
- * one adds those of each row in a fixed order COLORS   rows of one colour add to no common row: plain
- * additions, one launch per colour */
+ * whose tables take the place of those in variants/assembled_symmetric.
+ *
+ * - ATOMICS, the strategy itself: added atomically, on the host to sums of each thread
+ * - GATHER: two passes; the first one stores them, the second one adds those of each row in a fixed order
+ * - COLORS: rows of one colour add to no common row; plain additions, one launch per colour */
 #ifndef BENCH_FORMS_H
 #define BENCH_FORMS_H
 
