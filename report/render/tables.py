@@ -326,6 +326,9 @@ def solves_table(model: Model) -> Table | None:
             number(graph.time if graph else None, 1e3),
             Cell(str(solve.newton_iterations), solve.newton_iterations),
             Cell(str(solve.krylov_iterations), solve.krylov_iterations),
+            sent(solve, "bytes_setup", 1e-6),
+            *(sent(solve, column, 1 / solve.newton_iterations if solve.newton_iterations else None)
+              for column in ("bytes_back", "bytes_halo")),
             Cell(run.marked)
         ])
     if not rows:
@@ -333,11 +336,18 @@ def solves_table(model: Model) -> Table | None:
     return Table(
         "all-solves", "Whole solves",
         "Whole solves, times in ms: set-up of mesh and strategy (with the search for an order where the strategy leaves "
-        "it open), set-up of the preconditioner, solve (interval), solve with CUDA graphs; Newton and Krylov iterations. "
-        "Ranks: GPUs, processes or threads.", [
+        "it open), set-up of the preconditioner, solve (interval), solve with CUDA graphs; Newton and Krylov iterations; bytes "
+        "that a GPU was sent before the first load step, came back from it, and went to others in exchanges, the last two "
+        "for each Newton iteration, of the GPU with the most. Ranks: GPUs, processes or threads.", [
             "card", "element", "problem", "preconditioner", "strategy", "DoF", "ranks", "set-up", "its set-up", "solve",
-            "with graphs", "Newton", "Krylov", "commit"
+            "with graphs", "Newton", "Krylov", "sent, MB", "back, B/Newton", "halo, B/Newton", "commit"
         ], rows, words=5, wanted=APPENDIX)
+
+
+def sent(p: Point, column: str, by: float | None) -> Cell:
+    """Bytes of a column, times `by`; nothing where either is not known."""
+    value = p.row[column]
+    return Cell(digits(value * by), value * by) if value is not None and by is not None else Cell("")
 
 
 def milli(value: float | None) -> Cell:

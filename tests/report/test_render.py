@@ -273,6 +273,16 @@ class Rendered(unittest.TestCase):
 
     def test_solves(self):
         self.assertEqual(self.rows("all-solves")[1][7:13], ["20.0", "10.0", "50.0 (47.5–52.5)", "", "10", "100"])
+        self.assertEqual(self.rows("all-solves")[1][13:16], ["", "", ""])  # not known
+
+    def test_bytes_of_a_solve_are_for_each_newton_iteration(self):
+        counted = [r | {"bytes_setup": 3_000_000, "bytes_back": 2500, "bytes_halo": 0} if "krylov" in r else r
+                   for r in small.plenty()]
+        added = ["bytes_setup", "bytes_back", "bytes_halo"]
+        with mock.patch.object(small, "SOLVES", small.SOLVES + added):
+            table = tables.solves_table(model.build(small.results(self.path / "bytes", c1=counted)))
+        shown = dict(zip(table.columns, table.rows[0]))
+        self.assertEqual([shown[name].text for name in ("sent, MB", "back, B/Newton", "halo, B/Newton")], ["3.00", "250", "0"])
 
     def test_solves_in_floats_stand_apart(self):
         """Of one run, one after the other, with their own times and words."""
