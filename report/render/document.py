@@ -7,6 +7,7 @@ All numbers come from the model. Text has a small markup: `code`, *emphasis*, **
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 
 from report import sources
@@ -159,6 +160,7 @@ def macros(model: Model, drawn: Sequence[Figure] = ()) -> dict[str, str]:
     """What numbers.tex documents at its head: numbers of the tables of strategies, of boxes and of irregular meshes; captions
     of figures; machines."""
     found: dict[str, str] = {f"figure/{f.name}": f"{f.title}. {f.caption}" for f in drawn}
+    found |= {f"figure/{f.name}/short": f"{f.title}. {re.split('(?<=[.]) ', f.caption)[0]}" for f in drawn}
 
     def tell(name: str, t: Time) -> None:
         found.update({name: interval(t), f"{name}/value": digits(t.value), f"{name}/low": digits(t.low),

@@ -374,6 +374,9 @@ class Rendered(unittest.TestCase):
         (caption,) = [shown.figure.caption for section in self.document.sections for shown in section.blocks
                       if isinstance(shown, document_.Shown) and shown.figure.name == "winners-h200"]
         self.assertTrue(told["figure/winners-h200"].endswith(caption))
+        short = told["figure/winners-h200/short"]
+        self.assertTrue(told["figure/winners-h200"].startswith(short) and short.endswith("."), short)
+        self.assertEqual(short.count(". "), 1)
         self.assertNotIn("figure", self.document.cards)
 
     def test_html_parses_and_stands_alone(self):
