@@ -347,24 +347,41 @@ def on_signal(number: int, frame: object) -> None:
 WHOLE = ("PAPER", "EXPERIMENTS", "PASSES", "MISSING")  # variables that do not begin with the first look
 
 
+def is_built(command: str, limit: float | None) -> bool:
+    """Has the programs built; False where that was ended after `limit` seconds."""
+    child = subprocess.Popen(["sh", "-c", command], process_group=0)
+    try:
+        code = child.wait(limit)
+    except BaseException as ended:
+        os.killpg(child.pid, signal.SIGTERM)
+        child.wait()
+        if isinstance(ended, subprocess.TimeoutExpired):
+            return False
+        raise
+    if code:
+        raise Failure("the programs could not be built", 2)
+    return True
+
+
 def bench(environment: Mapping[str, str], run_of: Callable[..., Run] = Run) -> int:
     """Takes the first look with what is built, where all programs are not there yet, then has them built; then all. A
-    budget that the first look has used up ends there."""
-    build, looked = pathlib.Path(environment.get("BUILD") or "build"), 0
+    budget that these have used up ends there."""
+    build, look = pathlib.Path(environment.get("BUILD") or "build"), None
     if command := environment.get("BENCH_BUILD"):
+        left = None
         if first_kernels(build).exists() and not (build / "kernels").exists() and not any(map(environment.get, WHOLE)):
             look = run_of(environment, first_look=True)
             if code := look.run():
                 return code
-            looked = look.counts.measured
-            if 0 < look.budget <= look.elapsed():
-                say(f"{clock(look.elapsed())} of {clock(look.budget)}: building and the first look took it all. Other "
-                    "programs are not built; make bench again goes on, BUDGET=minutes takes more at once")
-                return 0
-        if subprocess.run(["sh", "-c", command], check=False).returncode:
-            raise Failure("the programs could not be built", 2)
+            left = look.budget - look.elapsed() if look.budget > 0 else None
+        if look and left is not None and (left <= 0 or not is_built(command, left)):
+            say(f"{clock(look.elapsed())} of {clock(look.budget)}: building and the first look took it all. Not all "
+                "programs are built; make bench again goes on, BUDGET=minutes takes more at once")
+            return 0
+        if left is None:
+            is_built(command, None)
     whole = run_of(environment)
-    whole.counts.looked = looked
+    whole.counts.looked = look.counts.measured if look else 0
     return whole.run()
 
 

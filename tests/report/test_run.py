@@ -453,6 +453,22 @@ class Budget(Folder):
                     self.assertEqual(run.bench(environment, looked), 0)
         self.assertIn("3:22 of 1:00: building and the first look took it all", out.getvalue())
 
+    def test_a_build_that_would_last_longer_than_the_budget_is_ended(self):
+        build, mark = self.top / "build", self.top / "still-there"
+        for name in ("scaling", "solves", "solve"):
+            (build / name).unlink()
+        (build / "first").mkdir()
+        (build / "kernels").rename(build / "first" / "kernels")
+        environment = self.environment(BUDGET="1", BENCH_BUILD=f"sleep 20; touch {mark}")
+        out, begin = io.StringIO(), time.monotonic()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            code = run.bench(environment, lambda of, first_look=False: SimulatedRun(
+                of, lambda command: 27.9, first_look=first_look))  # two points and their tables: 2 s are left
+        self.assertEqual((code, time.monotonic() - begin < 15, mark.exists()), (0, True, False))
+        self.assertIn("building and the first look took it all. Not all programs are built", out.getvalue())
+        self.assertRaises(run.Failure, run.is_built, "false", None)
+        self.assertTrue(run.is_built("true", None))
+
     def test_finished_points_are_kept(self):
         one = self.make(BUDGET="3")
         self.said(one)
