@@ -309,10 +309,10 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROG
 $(BUILD)/tests/test_fuzz: $(FUZZ_OBJECTS)
 $(BUILD)/tests/test_box_pieces: $(call objects,$(BENCH_SOURCES))
 $(BUILD)/tests/test_symmetric_forms: $(call object,$(wildcard bench/forms/*.c))
-# The tests of all operations with another form: build/forms/COLORS/test_assembly 'assembled_symmetric*'
-FORM_TESTS := $(FORM_KERNELS:kernels=test_assembly)
-$(BUILD)/forms/GATHER/test_assembly: $(call form_objects,gather)
-$(BUILD)/forms/COLORS/test_assembly: $(call form_objects,colors)
+# The tests of all operations with another form, of that strategy alone.
+FORM_TESTS := $(BUILD)/tests/test_assembly_gather $(BUILD)/tests/test_assembly_colors
+$(BUILD)/tests/test_assembly_gather: $(call form_objects,gather)
+$(BUILD)/tests/test_assembly_colors: $(call form_objects,colors)
 $(FORM_TESTS): $(call object,tests/test_assembly.c $(TEST_HELPERS)) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	@mkdir -p $(@D)
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
@@ -354,7 +354,7 @@ $(BUILD)/tests/solve-faulty: $(call object,bench/solve.c bench/answer.c bench/ou
 .PRECIOUS: $(BUILD)/obj/tests/fuzz/main-%.o $(BUILD)/obj/%.c.o $(BUILD)/obj/%.cu.o $(BUILD)/obj/%.cc.o \
     $(foreach p,mixed single,$(BUILD)/obj/%.c.$(p).o $(BUILD)/obj/%.cu.$(p).o)
 
-tests: $(PROGRAMS) first-look $(if $(HAVE_BENCHMARK),$(FORM_KERNELS)) $(if $(HAVE_TESTS),$(TESTS) $(INJECT) $(LATE) $(FAULTY_SOLVE))
+tests: $(PROGRAMS) first-look $(if $(HAVE_BENCHMARK),$(FORM_KERNELS)) $(if $(HAVE_TESTS),$(TESTS) $(FORM_TESTS) $(INJECT) $(LATE) $(FAULTY_SOLVE))
 	$(if $(HAVE_TESTS),,@echo 'the tests need cmocka, jansson, muParser and zlib: make info' >&2; exit 2)
 
 # Debian packages of what was not found.
@@ -375,7 +375,7 @@ test:
 	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" tests
 	@$(MAKE) --no-print-directory run-tests
 run-tests: tests
-	@FE_BUILD=$(BUILD) FE_PYTHON='$(PYTHON_COMMAND)' sh tests/run.sh $(if $(SANITIZE),$(PIECES),tests/detection.sh tests/goals.sh tests/report.sh tests/types.sh $(TESTS))
+	@FE_BUILD=$(BUILD) FE_PYTHON='$(PYTHON_COMMAND)' sh tests/run.sh $(if $(SANITIZE),$(PIECES),tests/detection.sh tests/goals.sh tests/report.sh tests/types.sh $(TESTS) $(foreach test,$(FORM_TESTS),'$(test) assembled_symmetric*'))
 
 # Minutes, most of them to await a time limit: not among the tests.
 test-slurm: $(BUILD)/solve $(BUILD)/scaling $(BUILD)/meshgen $(if $(HAVE_BENCHMARK),$(BUILD)/kernels)
@@ -447,9 +447,12 @@ faults: tests
 HOST_ALONE = $(if $(or $(CUDA),$(wildcard $(BUILD)/kernels /dev/nvidia[0-9]* /dev/dxg /dev/nvhost-gpu)),,yes)
 BENCH_FOLDER = $(BUILD)$(if $(HOST_ALONE),/host)
 # ELEMENTS says here what is timed: what is built stays as it is, unless it lacks one of these. The folder of its own is
-# built for the sweep alone, which times linear elements: without quadratic ones, whose build would take half of the time.
+# first built without quadratic elements, which would take a third of a sweep's budget and come last: where all points
+# are measured, or some were chosen, they are built, too.
 BENCH_FLAGS = $(wildcard $(BENCH_FOLDER)/flags-c)
-AS_BUILT = $(if $(BENCH_FLAGS),$(shell grep -q FE_HAVE_QUADRATIC=0 '$(BENCH_FLAGS)' || echo yes),$(if $(HOST_ALONE),$(if $(PAPER)$(EXPERIMENTS),$(QUADRATIC)),$(QUADRATIC)))
+BENCH_ALL = $(or $(PAPER),$(EXPERIMENTS),$(filter 0,$(BUDGET)))
+AS_BUILT = $(if $(and $(HOST_ALONE),$(BENCH_ALL)),$(QUADRATIC),$(if $(BENCH_FLAGS),$(shell \
+    grep -q FE_HAVE_QUADRATIC=0 '$(BENCH_FLAGS)' || echo yes),$(if $(HOST_ALONE),,$(QUADRATIC))))
 BENCH_MAKE = $(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" BUILD='$(BENCH_FOLDER)' \
     QUADRATIC='$(if $(filter tet10 hex27,$(ELEMENTS)),yes,$(AS_BUILT))' $(if $(HOST_ALONE),CUDA=no)
 bench: export BENCH_START := $(shell date +%s)

@@ -375,8 +375,8 @@ fe_status parse(int argc, char **argv, arguments &a, std::vector<char *> &rest)
     if (a.cold && a.sustained > 0.0)
         return fe_fail(FE_BAD_INPUT,
                        "--fe_cold: not with --fe_sustained, since a cold call is one behind a pause");
-    if (a.slower && (a.cold || a.sustained > 0.0))
-        return fe_fail(FE_BAD_INPUT, "--fe_slower: not with --fe_cold or --fe_sustained");
+    if (a.slower && (a.cold || a.sustained > 0.0 || a.energy > 0.0))
+        return fe_fail(FE_BAD_INPUT, "--fe_slower: not with --fe_cold, --fe_sustained or --fe_energy");
     FE_TRY(check_state(a));
     set_defaults(a);
     return FE_OK;

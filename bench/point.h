@@ -51,7 +51,7 @@ struct point {
 };
 
 /* burst: short samples of all points in turns. sustained: one point without pause, seconds long. cold: single
- * calls behind data that fill the cache. slower: short samples that do more calls than they count. */
+ * calls behind data that fill the cache. */
 enum condition { BURST, SUSTAINED, COLD };
 
 /* In the order auto, strategies that want pieces have a workload of their own: the same mesh and state in
@@ -68,7 +68,7 @@ struct group {
     bench_conditions *around = nullptr;  /* of the backend, while anything is timed */
     bench_cold cold[2] = {};             /* of the workloads; opened with the first cold call */
     condition how = BURST;
-    int slower = 0;         /* per cent of calls that are not counted, of BURST */
+    int slower = 0; /* of BURST: per cent more calls than are counted; a condition of its own in rows */
     double sustained = 0.0; /* seconds without pause */
     int process = 1;
     std::vector<entrant> entrants;

@@ -272,7 +272,7 @@ def profile(kernels: tuple[str, ...]) -> list[str]:
         if str(row["kernel"]).startswith(kernels):
             n = int(row["n_dof"] or 0)
             commit = marked(str(row["commit"]), "profile.csv", str(row["variant"]), "cuda")
-            devices[f"{row['device']}, rows of {commit}"] = None
+            devices[str(row["device"])] = None
             of_one = row["variant"] in A_LAUNCH_EACH_COLOUR
             part = part or of_one
             lines.append([
@@ -282,12 +282,12 @@ def profile(kernels: tuple[str, ...]) -> list[str]:
                 f"{100 * float(row['warps_active'] or 0):.0f} %",
                 *("" if of_one or row[name] is None else f"{float(row[name] or 0) / n:.{places}f}" for name, places in (
                     ("memory_bytes", 0), ("flop", 0), ("atomic_lanes", 1), ("atomic_sectors", 1))),
-                busiest(row)
+                busiest(row), commit
             ])
     if not lines:
         return []
     head = ["kernel", "mesh, DoF", "µs", "registers", "spilled accesses per thread", "shared memory per block, B", "warps active",
-            "memory, B/DoF", "FP64, flop/DoF", "atomic lanes/DoF", "their sectors/DoF", "busiest"]
+            "memory, B/DoF", "FP64, flop/DoF", "atomic lanes/DoF", "their sectors/DoF", "busiest", "commit"]
     why = ["", *wrap("Empty: a call launches this kernel once for each colour, and one launch was measured, which tells nothing "
                      "of the whole call.")] if part else []
     return ["", *wrap(f"One launch of each kernel in Nsight Compute: {'; '.join(devices)}."), "", *table(head, lines, 2), *why]

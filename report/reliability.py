@@ -107,7 +107,7 @@ def calibration_table() -> Table | None:
                  "and how many intervals of the first run hold the ratio of the second one. The largest figures of all pairs "
                  "are part of intervals here. Runs are hours or days apart, on other cards where more than one was lent; "
                  "where their commits differ the program that timed them may, too. Groups of the same processes are no "
-                 "independent comparisons, and pairs of five runs no ten independent pairs.",
+                 "independent comparisons, and neither are pairs that share a run.",
                  ["machine", "commits", "processes a side", "points", "comparisons", "with a false alarm", "points with one",
                   "intervals hold", "margin", "the same",
                   "seen: 1 %", "2 %", "5 %", "really: 1 %", "2 %", "5 %", "apart", "others", "ratios apart", "others", "ratios hold"],

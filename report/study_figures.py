@@ -274,7 +274,8 @@ def conditions(model: Model, card: Card) -> Figure | None:
     return figure(f"conditions-{card.key}", f"Short samples in turns and operations without a pause, {card.words}",
                   f"Throughput in {IN_TURNS}, and of the same operation by itself for seconds without a pause, "
                   f"or where caches hold none of its data, {card.words}. Where the dots of a strategy stand apart, "
-                  f"what a short sample promises is not what a long run gets. {kind_of(times)}; {where(list(runs))}.", panels,
+                  f"what a short sample promises is not what a long run gets. "
+                  f"{'Dots of different runs also differ as runs do. ' if len(runs) > 1 else ''}{kind_of(times)}; {where(list(runs))}.", panels,
                   list(runs), columns=2, left=2.95, legend=[(words, PALETTE[i], SHAPES[i]) for i, words in
                                                       enumerate(CONDITIONS.values()) if PALETTE[i] in used])
 

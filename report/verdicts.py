@@ -116,7 +116,7 @@ def _selected(claim: Claim, run: pathlib.Path) -> Found:
             usual = {c: w for c, w in {**USUAL.get(kind, {}), **claim.select}.items() if c not in sides}
             found[path] = Table(_table_of(path).selected(usual))
     return dict(sorted(((path, some) for path, some in found.items() if some.rows),
-                       key=lambda entry: (entry[0].name != claim.file, entry[0].name)))
+                       key=lambda entry: (entry[0].name.removesuffix(".gz") != rows.kind_of(entry[0]), entry[0].name)))
 
 
 def _clean(claim: Claim, files: Found) -> Found:

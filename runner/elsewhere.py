@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from report import sources
 from runner import experiments, points
 
-KINDS = {"kernels": "kernels.csv", "solves": "solves.csv", "peers": "solves.csv", "scaling": "scaling.csv",
-         "storage": "kernels.csv", "anderson": "anderson.csv", "profile": "kernels.csv"}
+# Programs whose measured sources are known. Of PETSc, of profiles and of other builds more than sources decides.
+KINDS = {"kernels": "kernels.csv", "solves": "solves.csv", "scaling": "scaling.csv", "anderson": "anderson.csv"}
 
 
 def is_alike(point: points.Point, commits: tuple[str, str], here: points.Here) -> bool:

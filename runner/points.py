@@ -38,6 +38,7 @@ FORMS = ("cgs2", "dcgs2")  # of GMRES, as `scaling` names them, that are timed w
 COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
 LINEAR = {"tet10": "tet4", "hex27": "hex8"}  # elements with the corners of these
 QUADRATIC = tuple(LINEAR)
+QUADRATIC_BUILD = "a build with quadratic elements"
 # Meshes of a size by steps between nodes, through the wall of a tube or across a beam, so that all kinds of elements have
 # the same nodes: quadratic ones have half as many cells. Even; of tubes a multiple of 4.
 CURVED = r"(tube|beam)(\d+)"
@@ -129,7 +130,7 @@ class Point:
             return self.program
         if self.backend == "cuda" and here.capacity.get("cuda", 0) < 1:
             return "a GPU"
-        return "a build with quadratic elements" if self.element in QUADRATIC and not here.quadratic else ""
+        return QUADRATIC_BUILD if self.element in QUADRATIC and not here.quadratic else ""
 
     def mesh_to_make(self, here: Here) -> str:
         """ "", or a mesh that is made when the first point needs it: "_finer" or "_fine", of the bracket by Gmsh; by

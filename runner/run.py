@@ -213,18 +213,23 @@ class Run:
         return self.budget == 0 or self.elapsed() + 2 * self.publishing < self.budget
 
     def sweep(self) -> None:
-        last = ""
+        last, without_quadratic = "", 0
         for task in self.tasks:
             if last and task.passed_in != last:
                 if self.measurer.has_new_rows and (last == "first" or self.has_time_to_publish()):
                     self.publish(last == "first" and self.counts.measured > 0)
             last = task.passed_in
-            needs = task.point.needs(self.here) if last == "studies" else ""
-            if needs:
+            needs = task.point.needs(self.here)
+            if needs == points.QUADRATIC_BUILD:
+                without_quadratic += 1
+                continue
+            if needs and last == "studies":
                 warn(f"{task.point.name()} cannot be measured: it needs {needs}")
                 self.counts.refused += 1
                 continue
             self.visit(task)
+        if without_quadratic:
+            say(f"{without_quadratic} points need {points.QUADRATIC_BUILD}, which ELEMENTS=\"tet4 hex8 tet10 hex27\" makes")
         self.use_the_rest()
         if self.budget > 0 and not self.variables.repetitions and not self.chosen:
             self.take_more_samples()
@@ -365,7 +370,7 @@ def is_built(command: str, limit: float | None) -> bool:
 
 def bench(environment: Mapping[str, str], run_of: Callable[..., Run] = Run) -> int:
     """Takes the first look with what is built, where all programs are not there yet, then has them built; then all. A
-    budget that these have used up ends there."""
+    budget that a first look and the build behind it have used up ends there."""
     build, look = pathlib.Path(environment.get("BUILD") or "build"), None
     if command := environment.get("BENCH_BUILD"):
         left = None

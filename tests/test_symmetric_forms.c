@@ -1,6 +1,6 @@
-/* Set-ups of the forms of assembled_symmetric that are other builds: where transposed products are stored,
- * and colours of rows, against plain loops over the elements. Their products are those of every strategy's
- * tests: test_assembly of a build with FORM=. */
+/* Set-ups of the other forms of assembled_symmetric: where transposed products are stored, and colours of
+ * rows, against plain loops over the elements. Their products are tested as those of every strategy:
+ * test_assembly_gather and test_assembly_colors. */
 #include "bench/forms/forms.h"
 #include "common/backend/device.h"
 #include "common/problem/share.h"

@@ -118,9 +118,9 @@ class Rows(unittest.TestCase):
         small.write(path / "profile.csv", rows.columns_of("profile.csv"), kernels)
         parts.model.cache_clear()
         color, patch = ("\n".join(parts.profile((f"{v}_",))) for v in ("element_color", "patch"))
-        self.assertIn("| `element_color_jacvec_hex8` | Hex8, box, 1.00 K |  | 64 | 0.0 | 512 | 40 % |  |  |  |  | level 2, 90 % |", color)
+        self.assertIn("| `element_color_jacvec_hex8` | Hex8, box, 1.00 K |  | 64 | 0.0 | 512 | 40 % |  |  |  |  | level 2, 90 % | c1 |", color)
         self.assertIn("once for each colour", color)
-        self.assertIn("| Hex8, box, 1.00 K | 10.0 | 64 | 0.0 | 512 | 40 % | 50 | 70 | 0.0 | 2.0 | level 2, 90 % |", patch)
+        self.assertIn("| Hex8, box, 1.00 K | 10.0 | 64 | 0.0 | 512 | 40 % | 50 | 70 | 0.0 | 2.0 | level 2, 90 % | c1 |", patch)
         self.assertNotIn("colour", patch)
 
     def test_sustained_rates_have_the_commit_of_their_run(self):
