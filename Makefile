@@ -302,10 +302,11 @@ $(BUILD)/kernels $(FORM_KERNELS): PART_LIBS := $(if $(HAVE_PROGRAMS),$(PROGRAM_L
 $(BUILD)/kernels $(BUILD)/first/kernels $(FORM_KERNELS):
 	@mkdir -p $(@D)
 	$(call said,LINK,$@)$(CXX) $(LINK_FLAGS) -o $@ $^ $(BENCHMARK_LIBS) $(PART_LIBS) $(LIBS)
+link_test = $(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
+    $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.c.o $(call object,$(TEST_HELPERS)) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	@mkdir -p $(@D)
-	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
-	    $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
+	$(link_test)
 $(BUILD)/tests/test_fuzz: $(FUZZ_OBJECTS)
 $(BUILD)/tests/test_box_pieces: $(call objects,$(BENCH_SOURCES))
 $(BUILD)/tests/test_symmetric_forms: $(call object,$(wildcard bench/forms/*.c))
@@ -315,7 +316,7 @@ $(BUILD)/tests/test_assembly_gather: $(call form_objects,gather)
 $(BUILD)/tests/test_assembly_colors: $(call form_objects,colors)
 $(FORM_TESTS): $(call object,tests/test_assembly.c $(TEST_HELPERS)) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	@mkdir -p $(@D)
-	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(CMOCKA_LIBS) $(PROGRAM_LIBS) $(LIBS)
+	$(link_test)
 $(BUILD)/tests/test_report: $(call object,bench/energy.c bench/nvml.c bench/conditions.c bench/cold.c) | $(BUILD)/tests/nvml.so $(BUILD)/tests/nvml-old.so
 $(BUILD)/tests/nvml.so $(BUILD)/tests/nvml-old.so: tests/faults/nvml.c $(BUILD)/flags-c
 	@mkdir -p $(@D)

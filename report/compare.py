@@ -246,7 +246,7 @@ def calibrate(run: dict[Key, Side], other: dict[Key, Side] | None = None,
         s is not None and not s.fault() and len(s.medians) >= needed
         for s in (side, side if other is None else other.get(key)))
         and (other is None or side.rows[0]["element"] not in QUADRATIC)
-        and not str(rows.named(key)["condition"]).startswith("slower")]
+        and not rows.is_slowed(rows.named(key))]
     first = [run[key].medians for key in keys]
     if other is None:
         second, n = first, _least_count(first, needed)

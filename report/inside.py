@@ -10,6 +10,7 @@ of matrices, which take the same time whatever yields.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 
@@ -109,6 +110,7 @@ def is_compared(p: Point) -> bool:
 Place = tuple  # card, element, case, krylov, precondition
 
 
+@functools.cache
 def insides(model: Model) -> dict[Place, list[Inside]]:
     """At each place those of the run that speaks, of the runs that have both."""
     phases = [p for p in model.of("solves.csv") if is_compared(p)]

@@ -412,7 +412,7 @@ def points_of(run: Run, kind: str, read: Iterable[Row]) -> tuple[list[Point], li
     timed: list[Row] = []
     refused: list[Refused] = []
     for row in read:
-        if str(row.get("condition")).startswith("slower"):
+        if rows.is_slowed(row):
             continue
         if row["status"] == "ok" and row["median_s"]:
             timed.append(row)

@@ -108,7 +108,8 @@ def one(points: Iterable[Point], **wanted: object) -> Point | None:
 
 def _found(points: Iterable[Point], wanted: Mapping[str, object]) -> Iterator[Point]:
     told, values = operator.attrgetter(*wanted), tuple(wanted.values())
-    return (p for p in points if told(p) == values) if len(values) > 1 else (p for p in points if told(p) == values[0])
+    of = values if len(values) > 1 else values[0]  # as attrgetter has it
+    return (p for p in points if told(p) == of)
 
 
 def the(points: Iterable[Point], **wanted: object) -> Point:

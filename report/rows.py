@@ -236,6 +236,11 @@ def named(point: tuple[Value, ...]) -> Row:
     return dict(zip(next(c for c in (*built, POINT, SOLVE_POINT) if len(c) == len(point)), point))
 
 
+def is_slowed(row: Row) -> bool:
+    """Of an operation that was made slower (kernels --fe_slower)."""
+    return str(row.get("condition")).startswith("slower")
+
+
 def point_of(row: Row) -> tuple[Value, ...]:
     """What the row measured; equal for rows that may be compared."""
     return tuple([row[name] for name in columns_of_point(row)])

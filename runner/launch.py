@@ -62,6 +62,19 @@ class Ended(BaseException):
     """The runner is ending: what became of the program does not count."""
 
 
+def end_all(child: subprocess.Popen) -> None:
+    """Ends a child that leads a process group, and all that it started."""
+    if child.poll() is not None:
+        return
+    for kind in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(child.pid, kind)
+            child.wait(PATIENCE)
+            return
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            continue
+
+
 class Launcher:
     """card: that the programs see, all where None. turn: a lock that the caller holds, given up while a program runs."""
 
@@ -113,15 +126,8 @@ class Launcher:
     def stop(self) -> None:
         """Ends the child and all that it started, if there is one."""
         child, self.child = self.child, None
-        if not child or child.poll() is not None:
-            return
-        for kind in (signal.SIGTERM, signal.SIGKILL):
-            try:
-                os.killpg(child.pid, kind)
-                child.wait(PATIENCE)
-                return
-            except (ProcessLookupError, subprocess.TimeoutExpired):
-                continue
+        if child:
+            end_all(child)
 
 
 def lines_of(path: pathlib.Path) -> list[str]:

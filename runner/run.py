@@ -357,12 +357,10 @@ def is_built(command: str, limit: float | None) -> bool:
     child = subprocess.Popen(["sh", "-c", command], process_group=0)
     try:
         code = child.wait(limit)
-    except BaseException as ended:
-        os.killpg(child.pid, signal.SIGTERM)
-        child.wait()
-        if isinstance(ended, subprocess.TimeoutExpired):
-            return False
-        raise
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        launch.end_all(child)
     if code:
         raise Failure("the programs could not be built", 2)
     return True

@@ -32,8 +32,7 @@ def introduce(run: Run) -> None:
         piece = f"a piece of {clock(run.budget)}" if run.budget else "without a limit of time"
         beside = f", on {len(run.launchers)} GPUs side by side" if run.launchers else ""
         say(f"the whole list, {total} points in {processes} processes, {piece}{beside}; random orders by seed {seed}")
-        for line in measured_elsewhere(run):
-            say(line)
+        say_what_is_elsewhere(run)
     elif run.budget == 0:
         say(f"all {total} points, without a limit of time (BUDGET=0); random orders by seed {seed}")
     else:
@@ -43,10 +42,10 @@ def introduce(run: Run) -> None:
         say("there are changes since the commit: these results are for a look, not for keeping")
 
 
-def measured_elsewhere(run: Run) -> list[str]:
+def say_what_is_elsewhere(run: Run) -> None:
     """A line for each commit."""
-    return [f"{n} points are there at {commit}, whose sources of them are the same"
-            for commit, n in collections.Counter(run.elsewhere.values()).items()]
+    for commit, n in collections.Counter(run.elsewhere.values()).items():
+        say(f"{n} points are there at {commit}, whose sources of them are the same")
 
 
 def conclude(run: Run) -> int:
@@ -108,8 +107,7 @@ def say_what_is_missing(run: Run) -> int:
     minutes = 0.0
     read_by = readers_of(run)
     say(f"what is missing in {run.folder.path}:")
-    for line in measured_elsewhere(run):
-        say(line)
+    say_what_is_elsewhere(run)
     for name, tasks in run.by_experiment().items():
         wanted = [(task, n) for task in tasks for n in range(1, task.processes + 1)]
         absent = [(task, n) for task, n in wanted if not run.is_done(task, n)]
