@@ -15,7 +15,8 @@ template <int N> struct alignas(N * sizeof(fe_scalar)) together {
 FE_BODY void store_elements(int kind, int width, int e, int last, const fe_scalar *kept, fe_scalar *value)
 {
     const int size = width * fe_corners(kind), stride = corner_gather_stride(kind, width),
-              most = size * corner_gather_elements(kind), n = size * (last - e);
+              elements = corner_gather_elements(kind), most = size * elements,
+              n = size * min(last - e, elements);
     enum { N = 2 };
     fe_scalar *to = value + (size_t)size * e;
     __syncwarp();
