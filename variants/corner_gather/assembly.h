@@ -64,104 +64,29 @@ FE_BODY fe_element corner_gather_open(int kind, int team, const fe_view *m, int 
     return e;
 }
 
-#ifdef __CUDACC__
-/* Numbers that an element has in a warp's shared memory; one more where that keeps lanes from one bank. */
-FE_BOTH int corner_gather_stride(int kind, int width) { return width * fe_corners(kind) | 1; }
-#endif
-
-/* Value of corner b of a lane's turned element: into its place, or on the device to the warp's memory,
- * kept[element][stride], where corners have no turn. */
-FE_BODY void corner_gather_store(int kind, const fe_view *m, const corner_gather *w, fe_element e, int b,
-                                 int width, const fe_real value[], fe_scalar *kept)
-{
-#ifdef __CUDACC__
-    const int team = corner_gather_team(kind), own = fe_lane() % team,
-              corner = fe_is_quadratic(kind) ? b : fe_corners(kind) / team * own + b;
-    FE_UNROLL_FOR (int c = 0; c < width; c++)
-        kept[corner_gather_stride(kind, width) * (fe_lane() / team) + width * corner + c] = value[c];
-    (void)m, (void)w, (void)e;
-#else
-    const fe_mask all = fe_splat(1.0f) > fe_splat(0.0f);
-    const fe_index at = fe_read_index(w->place, fe_corner_place(b, e.turn, m->ld, e.e), 0);
-    (void)kind, (void)kept;
-    FE_UNROLL_FOR (int c = 0; c < width; c++) fe_write(w->value, at, c * w->n_slot, all, value[c]);
-#endif
-}
-
-/* Stores the forces on the corners of the elements first, first + 1, … < last of one warp. */
-FE_BODY void corner_gather_forces(int kind, int op, const fe_view *m, const corner_gather *w, int first,
-                                  int last, const fe_number *displacement, fe_scalar *kept)
+/* Forces on the corners that a lane holds, of the elements first, first + 1, … < last of one warp. */
+FE_BODY fe_element corner_gather_forces(int kind, int op, const fe_view *m, int first, int last,
+                                        const fe_number *displacement, fe_real force[][3])
 {
     fe_index node[FE_MOST_CORNERS];
-    fe_real x[FE_MOST_CORNERS][3], f[FE_MOST_CORNERS][3], force[FE_MOST_CORNERS][3];
+    fe_real x[FE_MOST_CORNERS][3], f[FE_MOST_CORNERS][3];
     const int team = corner_gather_team(kind), held = fe_corners(kind) / team;
     const fe_element element = corner_gather_open(kind, team, m, first, last, node);
     fe_team_read(kind, held, m, element, node, fe_coordinates(m), x);
     fe_team_read(kind, held, m, element, node, displacement, f);
     fe_team_forces(kind, op, team, m, element, x, f, force);
-    FE_UNROLL_FOR (int b = 0; b < held; b++) corner_gather_store(kind, m, w, element, b, 3, force[b], kept);
+    return element;
 }
 
-/* The same with diagonal blocks; a lane visits all points for its own corners. */
-FE_BODY void corner_gather_diagonal(int kind, const fe_view *m, const corner_gather *w, int first, int last,
-                                    fe_scalar *kept)
+/* Coordinates of all corners, for the diagonal: a lane visits all points for the corners that it holds. */
+FE_BODY fe_element corner_gather_corners(int kind, const fe_view *m, int first, int last, fe_real x[][3])
 {
     fe_index node[FE_MOST_CORNERS];
-    fe_real x[FE_MOST_CORNERS][3], block[6];
     const int team = corner_gather_team(kind), held = fe_corners(kind) / team;
     const fe_element element = corner_gather_open(kind, team, m, first, last, node);
     fe_team_read(kind, held, m, element, node, fe_coordinates(m), x);
     fe_team_spread(fe_corners(kind), held, x);
-    FE_UNROLL_LARGE_FOR (int b = 0; b < held; b++) {
-        fe_element_diagonal(kind, m, element, x, b, block);
-        corner_gather_store(kind, m, w, element, b, 6, block, kept);
-    }
+    return element;
 }
-
-#ifdef __CUDACC__
-/* Both of quadratic elements. Threads hold the corners of spread.h. */
-FE_BODY void corner_gather_spread_forces(int kind, int op, const fe_view *m, int first, int last,
-                                         const fe_number *displacement, fe_scalar *kept)
-{
-    const fe_spread s = fe_spread_open(kind);
-    const int e = fe_team_element(fe_spread_lanes(kind), first, last);
-    int node[FE_SPREAD_HELD];
-    fe_real x[FE_SPREAD_HELD][3], u[FE_SPREAD_HELD][3], A[3][3], P[3][3], stress[6];
-    fe_spread_nodes(kind, &s, m, e, node);
-    fe_spread_read(kind, node, fe_coordinates(m), x);
-    fe_spread_read(kind, node, displacement, u);
-    const fe_element element = fe_spread_element(kind, &s, m, e);
-    fe_spread_stress(kind, op, m, element, &s, x, u, A, stress);
-    fe_point_force_start(P);
-    fe_point_force(stress, A, P);
-    fe_spread_scatter(kind, &s, P, u);
-    FE_UNROLL_FOR (int b = 0; b < fe_spread_held(kind); b++)
-        if (fe_spread_adds(kind, &s, b))
-            corner_gather_store(kind, m, NULL, element, fe_spread_corner(kind, &s, b), 3, u[b], kept);
-}
-
-/* Corner by corner: threads sum what their points give to it. */
-FE_BODY void corner_gather_spread_diagonal(int kind, const fe_view *m, int first, int last, fe_scalar *kept)
-{
-    const fe_spread s = fe_spread_open(kind);
-    const int e = fe_team_element(fe_spread_lanes(kind), first, last);
-    int node[FE_SPREAD_HELD];
-    fe_real x[FE_SPREAD_HELD][3], J[3][3], A[3][3];
-    fe_spread_nodes(kind, &s, m, e, node);
-    fe_spread_read(kind, node, fe_coordinates(m), x);
-    fe_spread_gradient(kind, &s, x, J);
-    const fe_element element = fe_spread_element(kind, &s, m, e);
-    const fe_real scale = fe_weight_at(kind, s.point) / fe_cofactor(J, A);
-#pragma unroll 1
-    for (int a = 0; a < fe_corners(kind); a++) {
-        fe_real g[3], block[6] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-        fe_spread_own(kind, &s, A, a, g);
-        fe_point_block(kind, m, element, fe_spread_point(kind, &s), g, scale, block);
-        for (int c = 0; c < 6; c++) block[c] = fe_spread_sum(kind, block[c]);
-        if (s.own == a % fe_spread_lanes(kind))
-            corner_gather_store(kind, m, NULL, element, a, 6, block, kept);
-    }
-}
-#endif
 
 #endif

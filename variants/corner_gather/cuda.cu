@@ -3,35 +3,196 @@
 #include "common/problem/kernels.h"
 #include "variants/corner_gather/assembly.h"
 
-enum { BLOCK_SIZE = 128, WARPS = BLOCK_SIZE / FE_WARP, ROW_BLOCK_SIZE = 256 };
+#ifndef ROWB
+#define ROWB 256
+#endif
+enum { BLOCK_SIZE = 128, WARPS = BLOCK_SIZE / FE_WARP, ROW_BLOCK_SIZE = ROWB };
 
-/* Numbers that are stored at once. */
-template <int N> struct alignas(N * sizeof(fe_scalar)) together {
-    fe_scalar a[N];
+/* --- elements --------------------------------------------------------------------------------------------
+ *
+ * A warp collects the numbers of its elements in shared memory and stores them together: in memory they
+ * follow each other. */
+
+/* Two numbers that are moved at once. */
+struct alignas(2 * sizeof(fe_scalar)) pair {
+    fe_scalar a, b;
 };
 
-/* The warp's elements e, e + 1, … < last from shared memory to `value`, neighbours by neighbouring lanes. All
- * lanes call it. */
-FE_BODY void store_elements(int kind, int width, int e, int last, const fe_scalar *kept, fe_scalar *value)
+/* In shared memory numbers stand in runs as in memory, each of `run` numbers, those of one element or of the
+ * four corners that a lane holds of a Tet4 or Hex8. Runs are `gap` apart, so that lanes use all banks. */
+FE_BODY int run_of(int kind, int width) { return width * (fe_is_quadratic(kind) ? fe_corners(kind) : 4); }
+FE_BODY int gap_of(int kind, int width) { return !fe_is_quadratic(kind) ? 2 : 1 - run_of(kind, width) % 2; }
+/* Numbers of a warp: of 32 lanes with four corners, which no other kind exceeds. */
+enum { KEPT = 14 * FE_WARP, KEPT_BLOCKS = 26 * FE_WARP };
+
+/* The warp's elements e, e + 1, … < last to `value`. All lanes call it. */
+FE_BODY void store_kept(int kind, int width, int e, int last, const fe_scalar *kept, fe_scalar *value)
 {
-    const int size = width * fe_corners(kind), stride = corner_gather_stride(kind, width),
-              elements = corner_gather_elements(kind), most = size * elements,
-              n = size * min(last - e, elements);
-    enum { N = 2 };
+    const int size = width * fe_corners(kind), elements = corner_gather_elements(kind),
+              most = size * elements, n = size * min(last - e, elements), run = run_of(kind, width),
+              gap = gap_of(kind, width);
     fe_scalar *to = value + (size_t)size * e;
     __syncwarp();
-    if (size % N == 0) {
-        FE_UNROLL_FOR (int r = 0; r < most; r += N * FE_WARP) {
-            const int i = r + N * fe_lane(), from = i + (stride - size) * (i / size);
-            if (i < most && i < n) *(together<N> *)(to + i) = {kept[from], kept[from + 1]};
-        }
-    } else {
-        FE_UNROLL_FOR (int r = 0; r < most; r += FE_WARP) {
-            const int i = r + fe_lane();
-            if (i < most && i < n) to[i] = kept[i + (stride - size) * (i / size)];
-        }
+    FE_UNROLL_FOR (int r = 0; r < most; r += (size % 2 ? 1 : 2) * FE_WARP) {
+        const int i = r + (size % 2 ? 1 : 2) * fe_lane();
+        const fe_scalar *from = kept + i + gap * (i / run);
+        if (i >= most || i >= n) continue;
+        if (size % 2)
+            to[i] = *from;
+        else
+            *(pair *)(to + i) = gap % 2 ? pair{from[0], from[1]} : *(const pair *)from;
     }
 }
+
+/* From compute capability 9.0 on the copy engine of the multiprocessor stores the forces on four corners a
+ * lane, which needs no gaps: then half of the lanes swap neighbouring pairs instead. */
+#if __CUDA_ARCH__ >= 900 && !defined CG_PLAIN
+#define COPIES_BULK(KIND) (!fe_is_quadratic(KIND))
+#else
+#define COPIES_BULK(KIND) 0
+#endif
+FE_BODY void copy_bulk(fe_scalar *to, const fe_scalar *kept, int n)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncwarp();
+    if (fe_lane() > 0) return;
+    asm volatile(
+        "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(to)),
+        "r"((unsigned)__cvta_generic_to_shared(kept)), "r"(n * (int)sizeof(fe_scalar))
+        : "memory");
+    asm volatile("cp.async.bulk.commit_group;");
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+#endif
+}
+
+/* Forces of a warp's elements. */
+FE_BODY void store_forces(int kind, int op, const fe_view *m, const corner_gather *w, int e, int last,
+                          const fe_number *displacement, fe_scalar *kept)
+{
+    fe_real force[FE_MOST_CORNERS][3];
+    corner_gather_forces(kind, op, m, e, last, displacement, force);
+    const int run = run_of(kind, 3), bulk = COPIES_BULK(kind), swap = bulk && fe_lane() & 4;
+    fe_scalar *own = kept + (run + (bulk ? 0 : gap_of(kind, 3))) * fe_lane();
+    FE_UNROLL_FOR (int i = 0; i < 12; i += 2) {
+        const pair here = {force[i / 3][i % 3], force[(i + 1) / 3][(i + 1) % 3]};
+        const int j = i ^ 2;
+        const pair other = {force[j / 3][j % 3], force[(j + 1) / 3][(j + 1) % 3]};
+        *(pair *)(own + (swap ? j : i)) = swap ? other : here;
+    }
+    if (bulk) {
+        const int size = 3 * fe_corners(kind);
+        copy_bulk(w->value + (size_t)size * e, kept, size * min(last - e, corner_gather_elements(kind)));
+    } else {
+        store_kept(kind, 3, e, last, kept, w->value);
+    }
+}
+
+/* Diagonal blocks of a warp's elements. */
+FE_BODY void store_diagonal(int kind, const fe_view *m, const corner_gather *w, int e, int last,
+                            fe_scalar *kept)
+{
+    fe_real x[FE_MOST_CORNERS][3], block[6];
+    const fe_element element = corner_gather_corners(kind, m, e, last, x);
+    fe_scalar *own = kept + (run_of(kind, 6) + gap_of(kind, 6)) * fe_lane();
+    FE_UNROLL_LARGE_FOR (int b = 0; b < 4; b++) {
+        fe_element_diagonal(kind, m, element, x, b, block);
+        FE_UNROLL_FOR (int c = 0; c < 6; c += 2) *(pair *)(own + 6 * b + c) = {block[c], block[c + 1]};
+    }
+    store_kept(kind, 6, e, last, kept, w->value);
+}
+
+/* The same of quadratic elements, whose threads hold the corners of spread.h: where a corner's numbers stand.
+ */
+FE_BODY fe_scalar *place_of(int kind, int width, int corner, fe_scalar *kept)
+{
+    return kept + (run_of(kind, width) + gap_of(kind, width)) * (fe_lane() / fe_spread_lanes(kind)) +
+           width * corner;
+}
+FE_BODY void store_spread_forces(int kind, int op, const fe_view *m, const corner_gather *w, int first,
+                                 int last, const fe_number *displacement, fe_scalar *kept)
+{
+    const fe_spread s = fe_spread_open(kind);
+    const int e = fe_team_element(fe_spread_lanes(kind), first, last);
+    int node[FE_SPREAD_HELD];
+    fe_real x[FE_SPREAD_HELD][3], u[FE_SPREAD_HELD][3], A[3][3], P[3][3], stress[6];
+    fe_spread_nodes(kind, &s, m, e, node);
+    fe_spread_read(kind, node, fe_coordinates(m), x);
+    fe_spread_read(kind, node, displacement, u);
+    fe_spread_stress(kind, op, m, fe_spread_element(kind, &s, m, e), &s, x, u, A, stress);
+    fe_point_force_start(P);
+    fe_point_force(stress, A, P);
+    fe_spread_scatter(kind, &s, P, u);
+    FE_UNROLL_FOR (int b = 0; b < fe_spread_held(kind); b++) {
+        fe_scalar *to = place_of(kind, 3, fe_spread_corner(kind, &s, b), kept);
+        if (fe_spread_adds(kind, &s, b))
+            FE_UNROLL_FOR (int c = 0; c < 3; c++) to[c] = u[b][c];
+    }
+    store_kept(kind, 3, first, last, kept, w->value);
+}
+
+/* Corner by corner: threads sum what their points give to it. */
+FE_BODY void store_spread_diagonal(int kind, const fe_view *m, const corner_gather *w, int first, int last,
+                                   fe_scalar *kept)
+{
+    const fe_spread s = fe_spread_open(kind);
+    const int e = fe_team_element(fe_spread_lanes(kind), first, last);
+    int node[FE_SPREAD_HELD];
+    fe_real x[FE_SPREAD_HELD][3], J[3][3], A[3][3];
+    fe_spread_nodes(kind, &s, m, e, node);
+    fe_spread_read(kind, node, fe_coordinates(m), x);
+    fe_spread_gradient(kind, &s, x, J);
+    const fe_element element = fe_spread_element(kind, &s, m, e);
+    const fe_real scale = fe_weight_at(kind, s.point) / fe_cofactor(J, A);
+#pragma unroll 1
+    for (int a = 0; a < fe_corners(kind); a++) {
+        fe_real g[3], block[6] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+        fe_spread_own(kind, &s, A, a, g);
+        fe_point_block(kind, m, element, fe_spread_point(kind, &s), g, scale, block);
+        FE_UNROLL_FOR (int c = 0; c < 6; c++) {
+            const fe_real sum = fe_spread_sum(kind, block[c]);
+            if (s.own == c % fe_spread_lanes(kind)) place_of(kind, 6, a, kept)[c] = sum;
+        }
+    }
+    store_kept(kind, 6, first, last, kept, w->value);
+}
+
+/* Blocks that a multiprocessor should hold: products of Hex8 with tangents were measured with 128 registers.
+ */
+#define RESIDENT(KIND, OP) (KIND == FE_HEX8 && OP == FE_JACVEC ? 4 : 0)
+#define FORCES(KIND, name, OP, operation)                                                                    \
+    __global__ void __launch_bounds__(BLOCK_SIZE, RESIDENT(KIND, OP)) corner_gather_##operation##_##name(    \
+        fe_view m, corner_gather w, int first, int last, const fe_number *displacement)                      \
+    {                                                                                                        \
+        __shared__ alignas(16) fe_scalar all[WARPS][KEPT];                                                   \
+        fe_scalar *kept = all[threadIdx.x / FE_WARP];                                                        \
+        const int e = first + fe_warp_first(corner_gather_elements(KIND));                                   \
+        if (e >= last) return;                                                                               \
+        if (fe_is_quadratic(KIND))                                                                           \
+            store_spread_forces(KIND, OP, &m, &w, e, last, displacement, kept);                              \
+        else                                                                                                 \
+            store_forces(KIND, OP, &m, &w, e, last, displacement, kept);                                     \
+    }
+#define KERNEL(KIND, name)                                                                                   \
+    FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
+    __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
+        corner_gather_diagonal_##name(fe_view m, corner_gather w, int first, int last)                       \
+    {                                                                                                        \
+        __shared__ alignas(16) fe_scalar all[WARPS][KEPT_BLOCKS];                                            \
+        fe_scalar *kept = all[threadIdx.x / FE_WARP];                                                        \
+        const int e = first + fe_warp_first(corner_gather_elements(KIND));                                   \
+        if (e >= last) return;                                                                               \
+        if (fe_is_quadratic(KIND))                                                                           \
+            store_spread_diagonal(KIND, &m, &w, e, last, kept);                                              \
+        else                                                                                                 \
+            store_diagonal(KIND, &m, &w, e, last, kept);                                                     \
+    }
+FE_EACH_KIND(KERNEL)
+#undef KERNEL
+#undef FORCES
+
+/* --- rows ------------------------------------------------------------------------------------------------
+ */
 
 /* Number `at` of the rows from `first` on: the sum over the row's corners, in the view's order. out: numbers
  * of a row, three components or nine entries of a block. */
@@ -53,42 +214,6 @@ static __global__ void __launch_bounds__(ROW_BLOCK_SIZE)
     }
     y[OUT * (size_t)first + at] = sum;
 }
-
-/* Numbers of a warp in shared memory: those of three components of 32 Tet4, which no other kind exceeds. */
-enum { KEPT = 13 * FE_WARP };
-
-#define FORCES(KIND, name, OP, operation)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE) corner_gather_##operation##_##name(                        \
-        fe_view m, corner_gather w, int first, int last, const fe_number *displacement)                      \
-    {                                                                                                        \
-        __shared__ fe_scalar kept[WARPS][KEPT];                                                              \
-        fe_scalar *own = kept[threadIdx.x / FE_WARP];                                                        \
-        const int e = first + fe_warp_first(corner_gather_elements(KIND));                                   \
-        if (e >= last) return;                                                                               \
-        if (fe_is_quadratic(KIND))                                                                           \
-            corner_gather_spread_forces(KIND, OP, &m, e, last, displacement, own);                           \
-        else                                                                                                 \
-            corner_gather_forces(KIND, OP, &m, &w, e, last, displacement, own);                              \
-        store_elements(KIND, 3, e, last, own, w.value);                                                      \
-    }
-#define KERNEL(KIND, name)                                                                                   \
-    FE_EACH_OPERATION(FORCES, KIND, name)                                                                    \
-    __global__ void __launch_bounds__(BLOCK_SIZE)                                                            \
-        corner_gather_diagonal_##name(fe_view m, corner_gather w, int first, int last)                       \
-    {                                                                                                        \
-        __shared__ fe_scalar kept[WARPS][2 * KEPT];                                                          \
-        fe_scalar *own = kept[threadIdx.x / FE_WARP];                                                        \
-        const int e = first + fe_warp_first(corner_gather_elements(KIND));                                   \
-        if (e >= last) return;                                                                               \
-        if (fe_is_quadratic(KIND))                                                                           \
-            corner_gather_spread_diagonal(KIND, &m, e, last, own);                                           \
-        else                                                                                                 \
-            corner_gather_diagonal(KIND, &m, &w, e, last, own);                                              \
-        store_elements(KIND, 6, e, last, own, w.value);                                                      \
-    }
-FE_EACH_KIND(KERNEL)
-#undef KERNEL
-#undef FORCES
 
 /* Lanes of n elements. */
 static size_t lanes(const fe_problem *p, int n) { return (size_t)n * corner_gather_team(p->kind); }
