@@ -123,7 +123,7 @@ PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
 RANK_SOURCES := bench/solve.c bench/answer.c bench/output.c bench/solves.c bench/solves_options.c bench/peers.c bench/whole.c bench/scaling.c bench/scaling_rank.c bench/scaling_times.c \
   bench/scaling_options.c bench/options.c bench/turns.c
 KERNELS_SOURCES := $(wildcard bench/*.cc)
-BENCH_SOURCES := $(filter-out $(RANK_SOURCES) bench/part.c,$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
+BENCH_SOURCES := $(filter-out $(RANK_SOURCES) bench/part.c bench/trace.c,$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c)) oracle/oracle.c
 FUZZERS := mesh problem command writer
@@ -132,6 +132,8 @@ FUZZ_OBJECTS := $(patsubst %,$(BUILD)/obj/%.o,$(filter-out tests/fuzz/main.c,$(w
 LONGEST := test_validation test_assembly test_sweep
 TESTS := $(patsubst %,$(BUILD)/tests/%,$(LONGEST) $(filter-out $(LONGEST),$(basename $(notdir $(TEST_SOURCES)))))
 
+# Loaded into a program by CUDA (bench/trace.c); nothing links it.
+TRACE := $(if $(HAVE_CUPTI),$(BUILD)/trace.so)
 PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROGRAMS),$(BUILD)/solve $(BUILD)/solves $(if $(HAVE_PETSC),$(BUILD)/peers)) $(if $(HAVE_BENCHMARK),$(BUILD)/kernels))
 
 .PHONY: all info help test run-tests bench storage forms tables report compare reproduce sanitize sanitize-device sanitize-threads fuzz faults faults-device test-slurm format types clean deps tests programs first-look FORCE
@@ -139,7 +141,7 @@ PROGRAMS := $(if $(HAVE_CORE),$(BUILD)/meshgen $(BUILD)/scaling $(if $(HAVE_PROG
 all: info
 	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j"$$(sh packaging/cores.sh)") programs
 # The longest of what the programs need beside the library first, so that no core is left alone with it.
-programs: $(if $(HAVE_BENCHMARK),$(call object,$(KERNELS_SOURCES))) $(PROGRAMS)
+programs: $(if $(HAVE_BENCHMARK),$(call object,$(KERNELS_SOURCES))) $(PROGRAMS) $(TRACE)
 	$(if $(HAVE_CORE),,@echo 'nothing can be built without a C compiler with OpenMP, and BLAS: make info' >&2; exit 2)
 
 first-look: $(if $(HAVE_BENCHMARK),$(call object,$(KERNELS_SOURCES)) $(if $(HAVE_CORE),$(BUILD)/first/kernels))
@@ -196,6 +198,7 @@ info:
 	$(call report,CUDA Toolkit,CUDA,the cuda backend is left out; install the CUDA Toolkit 12.4 or newer (elsewhere than usual: make CUDA_HOME=FOLDER))
 	$(call report,cuSPARSE,CUSPARSE,assembled_cusparse and assembled_csr are left out on GPUs; it comes with the CUDA Toolkit (libcusparse-dev-*))
 	$(call report,NCCL,NCCL,several GPUs are left out; it comes with the repository of the CUDA Toolkit as libnccl-dev (elsewhere than usual: make NCCL_HOME=FOLDER))
+	$(call report,CUPTI,CUPTI,time by kernel (EXPERIMENTS=communication) is left out; it comes with the CUDA Toolkit (cuda-cupti-dev-*))
 	$(call report,MPI,MPI,ranks are threads of one process only; apt-get install libopenmpi-dev openmpi-bin)
 	$(call report,PETSc,PETSC,PETSc and hypre are left out of the sweep; apt-get install libpetsc-real-dev)
 	$(call report,SuperLU,SUPERLU,systems that no iteration solves are given up; apt-get install libsuperlu-dev)
@@ -292,6 +295,9 @@ $(BUILD)/scaling: $(SCALING_OBJECTS) $(BUILD)/libfebench.a
 $(BUILD)/kernels: $(KERNELS_OBJECTS) $(BUILD)/libfebench.a
 $(BUILD)/first/kernels: $(call object,$(KERNELS_SOURCES) bench/first/no_floats.c bench/first/no_part.c) \
     $(call doubles,$(call objects,$(BENCH_SOURCES))) $(BUILD)/first/libfebench.a
+$(BUILD)/trace.so: bench/trace.c $(BUILD)/flags-c
+	$(call said,CC,$<)$(CC) -std=gnu11 -O2 -shared -fPIC $(WARN) $(DEFINES) $(patsubst -I%,-isystem %,$(CUPTI_FLAGS)) -o $@ $< \
+	    $(LDFLAGS) $(CUPTI_LIBS) -lpthread
 # Other forms of assembled_symmetric: their tables come before those in the library.
 FORM_KERNELS := $(foreach form,GATHER COLORS,$(BUILD)/forms/$(form)/kernels)
 form_objects = $(call objects,$(wildcard bench/forms/*.c bench/forms/$(1)/*.c) $(if $(HAVE_CUDA),$(wildcard bench/forms/$(1)/*.cu)))

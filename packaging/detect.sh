@@ -381,10 +381,13 @@ EOF
     missing "nvcc $version${NVCC_CCBIN:+, NVCC_CCBIN=$NVCC_CCBIN}: $(first_error)"
 }
 
+# searched FOLDER: the flags to link libraries there, and to find them when a program starts
+searched() { case $1 in '' | /usr/lib | /usr/lib64 | /usr/lib/*-linux-gnu) ;; *) echo "-L$1 -Wl,-rpath,$1" ;; esac; }
+
 # Parts of the Toolkit, or libraries installed with it; after cuda()
 beside_cuda() {
     if ! grep -q '^HAVE_CUDA := yes' "$work/CUDA.mk"; then
-        for library in CUSPARSE NCCL; do missing 'needs the CUDA Toolkit'; done
+        for library in CUSPARSE CUPTI NCCL; do missing 'needs the CUDA Toolkit'; done
         return
     fi
     flags=$(sed -n 's/^CUDA_FLAGS := //p' "$work/CUDA.mk") libs=$(sed -n 's/^CUDA_LIBS := //p' "$work/CUDA.mk")
@@ -400,6 +403,22 @@ int main(void)
 }
 EOF
     choose c "$flags|-lcusparse $libs" || true
+    library=CUPTI # beside the Toolkit's other libraries, or in a folder of its own
+    cat >"$work/CUPTI.c" <<'EOF'
+#include <cupti.h>
+#include <stdio.h>
+int main(void)
+{
+    uint32_t version = 0;
+    CUpti_ActivityKernel9 kernel = {.graphNodeId = 0};
+    if (cuptiGetVersion(&version) != CUPTI_SUCCESS) return 1;
+    printf("API %u\n", version);
+    return kernel.graphNodeId != 0;
+}
+EOF
+    extras=$(cd "$(dirname "$(command -v "${NVCC%% *}")")/.." && pwd -P)/extras/CUPTI
+    choose c "$flags|$(searched "$folder") -lcupti" \
+        "-I$extras/include $flags|$(searched "$extras/lib64") $(searched "$folder") -lcupti" || true
     library=NCCL
     cat >"$work/NCCL.c" <<'EOF'
 #include <nccl.h>
@@ -451,7 +470,7 @@ for find in compiler blas json expression zlib superlu metis cmocka benchmark mp
 { cuda; beside_cuda; } &
 wait
 
-libraries="COMPILER BLAS JSON EXPRESSION ZLIB SUPERLU METIS CMOCKA BENCHMARK MPI PETSC GNUPLOT PYTHON CUDA CUSPARSE NCCL"
+libraries="COMPILER BLAS JSON EXPRESSION ZLIB SUPERLU METIS CMOCKA BENCHMARK MPI PETSC GNUPLOT PYTHON CUDA CUSPARSE CUPTI NCCL"
 for library in $libraries; do
     cat "$work/$library.mk"
     name=$(echo $library | tr A-Z a-z) have=$(grep -c "^HAVE_$library := yes" "$work/$library.mk")

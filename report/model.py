@@ -35,7 +35,8 @@ ONE_PROCESS = 1.1
 NORMAL = 1.96  # standard deviations that hold 95 % of a normal distribution
 NOISY = rows.WIDE  # an interval whose ends have a larger ratio decides nothing
 TIMED = ("kernels.csv", "solves.csv", "scaling.csv")
-STUDIES = ("storage.csv", "forms.csv", "anderson.csv", "anderson-history.csv", "orthogonality.csv", "profile.csv")
+STUDIES = ("storage.csv", "forms.csv", "anderson.csv", "anderson-history.csv", "orthogonality.csv", "profile.csv",
+           "communication.csv")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -37,6 +37,7 @@ BUILD_POINTS = tuple((column,) + POINT for column in ("storage", "form"))  # of 
 # Of rows that count something.
 COUNTED_POINT = ("problem", "element", "variant", "jacobian", "depth")
 PROFILE_POINT = ("variant", "element", "n_dof", "operation")
+TRACE_POINT = ("variant", "element", "n_dof", "precondition", "ranks", "transport", "graphs")
 
 
 class Fault(Exception):
@@ -224,7 +225,7 @@ def process_of(row: Row) -> int:
 
 def columns_of_point(row: Row) -> tuple[str, ...]:
     if "case" not in row:
-        return COUNTED_POINT if "depth" in row else PROFILE_POINT
+        return COUNTED_POINT if "depth" in row else TRACE_POINT if "category" in row else PROFILE_POINT
     if "krylov" in row:
         return SOLVE_POINT
     return next((columns for columns in BUILD_POINTS if columns[0] in row), POINT)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from report import communication as communication_
 from report import model as model_
 from report.captions import FASTER
 from report.cases import cells_per_rank, mesh_of, ranked_case
@@ -352,6 +353,45 @@ def profile_tables(model: Model) -> list[Table]:
     return tables
 
 
+def communication_tables(model: Model) -> list[Table]:
+    """Shares of the time at work by category of kernels, means over the GPUs of a solve."""
+    meshes: dict[tuple[str, int, str], dict[tuple[str, int, str, int], list[Row]]] = {}
+    for row in study(model, "communication.csv"):
+        solves = meshes.setdefault((row["element"], row["n_dof"], row["precondition"]), {})
+        solves.setdefault((row["variant"], row["ranks"], row["transport"], row["graphs"]), []).append(row)
+    tables = []
+    for (element, n_dof, precondition), solves in meshes.items():
+        there = {row["category"] for some in solves.values() for row in some}
+        categories = [name for name in communication_.NAMES if name in there]
+        percent_of = "{:.1f} %".format
+        rows = []
+        for (variant, ranks, transport, graphs), some in sorted(solves.items()):
+            of = {name: sum(row["busy_share"] for row in some if row["category"] == name) / ranks for name in categories}
+            sent = [row for row in some if row["category"] in communication_.COMMUNICATION]
+            one_of_each = list({row["gpu"]: row for row in some}.values())
+            rows.append([
+                Cell(code(variant)), Cell(str(ranks)), Cell(transport.replace("nccl", "NCCL")), Cell("yes" if graphs else "no"),
+                *(number(of[name] or None, 100, percent_of) for name in categories),
+                number(sum(row["span_share"] for row in sent) / ranks, 100, percent_of),
+                number(sum(row["alone_s"] / row["span_s"] for row in sent) / ranks, 100, percent_of),
+                number(1 - sum(row["busy_s"] / row["span_s"] for row in one_of_each) / ranks, 100, percent_of),
+                number(sum(row["launches"] for row in some) / ranks, form="{:.0f}".format),
+                number(sum(row["launches"] for row in sent) / ranks, form="{:.0f}".format),
+                number(some[0]["untraced_s"], 1e3, milliseconds),
+                number(some[0]["solve_s"] / some[0]["untraced_s"] if some[0]["untraced_s"] else None, form="{:.2f}".format)])
+        first = next(iter(solves.values()))[0]
+        tables.append(Table(
+            "communication", f"{element}, {n_dof} DoF, {precondition}: time by kernel",
+            f"{first['device']}, a solve with fixed work, traced by CUPTI; means over its GPUs. Categories: shares of the time "
+            "in which a GPU is at work; where kernels overlap, each moment is divided between them. Kernels of the halo and of sums "
+            "that wait for another rank count with their wait. Communication: `halo` and `sums`, as a share of the time from "
+            "the first kernel to the end of the last one; alone: while nothing else ran on the GPU. Idle: no kernel and no "
+            "copy ran. Slower: time of the load steps with tracing over the time without, which stands in front.",
+            ["strategy", "ranks", "by", "graphs", *(name.replace("_", "-") for name in categories), "communication", "alone",
+             "idle", "launches", "of communication", "solve ms", "slower by tracing"], rows, words=4))
+    return tables
+
+
 # --- the page -------------------------------------------------------------------------------------------------
 
 
@@ -377,6 +417,6 @@ def parts(model: Model) -> list[Part]:
              "the time that the exchange of ghosts adds. Exchange hidden: the share of the exchange's own time that "
              "overlaps with other work.", scaling_tables(model)),
         Part("Studies", "", build_tables(model, STORAGE) + build_tables(model, FORMS) + anderson_table(model)
-             + orthogonality_table(model) + profile_tables(model)),
+             + orthogonality_table(model) + profile_tables(model) + communication_tables(model)),
     ]
     return [part for part in found if part.tables]

@@ -25,7 +25,8 @@ AXES = {"kernels": KERNEL_AXES, "solves": ("problem", "kind", "precondition", "p
         "anderson": ("element", "jacobian", "depth", "step"),
         "orthogonality": ("precondition", "orthogonalization", "basis", "columns"),
         "storage": ("storage", "element", "size", "order"), "forms": ("form", "element", "size", "order"),
-        "profile": ("element", "size", "order")}
+        "profile": ("element", "size", "order"),
+        "trace": ("element", "size", "variant", "ranks", "transport", "launches")}
 
 
 class Fault(Exception):

@@ -7,6 +7,7 @@ import dataclasses
 import datetime
 import pathlib
 import random
+import re
 import sys
 from collections.abc import Callable
 
@@ -76,6 +77,9 @@ class Measurer:
             maker, cells = "meshgen", ",".join(map(str, point.cells()))
             kind = ["tube"] if which.startswith("tube") else ["box", "--length", "8,1,1"]
             command = [str(self.here.build / "meshgen"), *kind, "--element", shape, "--cells", cells]
+        elif cube := re.fullmatch(points.CUBE, which):
+            maker = "meshgen"
+            command = [str(self.here.build / "meshgen"), "box", "--element", shape, "--cells", cube[1], "--distort", "0.15"]
         elif "@" in which:
             maker, nodes = "meshgen", round(point.dofs(True) / 3)
             command = [str(self.here.build / "meshgen"), "irregular", "--element", shape, "--nodes", str(nodes)]

@@ -45,6 +45,7 @@ CURVED = r"(tube|beam)(\d+)"
 CELLS = {"tube": (1.0, 2.0, 0.5), "beam": (8.0, 1.0, 1.0)}  # along each axis, of that number
 # The coarse bracket refined so often, once less for quadratic elements, which then have the same nodes.
 REFINED = r"bracket([1-9])"
+CUBE = r"cube(\d+)"  # cells along each axis
 PART = "part"  # the pattern of plastic elements that a solve of PART_PROBLEM leaves
 PART_PROBLEM, PART_STEPS = "meshgen/bracket/bracket_coarse.json", 7  # up to the largest load
 
@@ -134,8 +135,8 @@ class Point:
 
     def mesh_to_make(self, here: Here) -> str:
         """ "", or a mesh that is made when the first point needs it: "_finer" or "_fine", of the bracket by Gmsh; by
-        meshgen the size of an irregular one of a solve, of a tube, a beam or a bracket whose nodes are the same for all
-        elements, and "_coarse-refined1", of a part."""
+        meshgen the size of an irregular one of a solve, of a cube, of a tube, a beam or a bracket whose nodes are the
+        same for all elements, and "_coarse-refined1", of a part."""
         return ""
 
     def state_to_make(self, here: Here) -> pathlib.Path | None:
@@ -201,7 +202,7 @@ def made_mesh(here: Here, element: str, which: str) -> pathlib.Path:
     if "@" in which:
         problem, _, dofs = which.partition("@")
         return here.scratch / shape_of(element) / f"irregular{dofs}-{problem}.msh"
-    if re.fullmatch(f"{CURVED}|{REFINED}", which):
+    if re.fullmatch(f"{CURVED}|{REFINED}|{CUBE}", which):
         return here.scratch / shape_of(element) / f"{which}.msh"
     return here.scratch / f"bracket_{shape_of(element)}{which if which != '_fine' else ''}.msh"
 

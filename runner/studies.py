@@ -9,8 +9,9 @@ import pathlib
 import shutil
 from typing import ClassVar
 
-from report import rows
+from report import communication, rows
 from runner import points
+from runner.here import Failure, warn
 
 WARP = 32
 PROFILED = ("residual", "jacvec_elastic", "jacvec_full", "jacvec")  # a name is looked for before one that it begins with
@@ -31,6 +32,7 @@ TARGETS = (
     ("anderson-history.csv", ("anderson",), ("history.csv",)),
     ("orthogonality.csv", ("orthogonality",), ("rows.csv",)),
     ("profile.csv", ("profile",), ("rows.csv",)),
+    ("communication.csv", ("trace",), ("rows.csv",)),
 )
 METRICS = (
     "launch__registers_per_thread", "launch__shared_mem_per_block", "launch__block_size", "launch__grid_size",
@@ -279,7 +281,86 @@ def kernel_row(launch: dict[str, str], moved: float | None) -> tuple:
             *(f"{of(metric) / 100:.4g}" for metric in BUSY.values()))
 
 
-ALONE: tuple[type[points.Point], ...] = (Anderson, Orthogonality, Profile)
+# Once as it is and once traced: $0, $1 results, $2 the trace, $3 the library, then the command. Kernels are loaded when
+# the program begins, not when each is first launched.
+TWICE = 'plain=$0 traced=$1 trace=$2 library=$3; shift 3; export CUDA_MODULE_LOADING=EAGER; "$@" --result "$plain" && ' \
+    'CUDA_INJECTION64_PATH="$library" FE_TRACE="$trace" FE_TRACE_MARKS="residual_ material" "$@" --result "$traced" && ' \
+    '[ -s "$trace" ]'
+GRAPHS = {"graphs": True, "single": False}  # how kernels of Krylov iterations are launched
+
+
+@dataclasses.dataclass(frozen=True)
+class Trace(Solved):
+    """Time by kernel of a solve with fixed work: five times twenty iterations of CG with multigrid."""
+
+    variant: str = "patch"
+    ranks: str = "1"
+    launches: str = "graphs"  # a key of GRAPHS
+    transport: str = ""  # of several ranks: peer or nccl
+
+    program: ClassVar[str] = "trace"
+
+    def needs(self, here: points.Here) -> str:
+        if self.library(here) is None:
+            return f"{here.build}/trace.so (make builds it where the CUDA Toolkit has CUPTI: make info)"
+        gpus = here.capacity.get("cuda", 0)
+        missing = super().needs(here) or ("" if gpus > 0 else "a GPU")
+        return missing or ("" if int(self.ranks) <= gpus else f"{self.ranks} GPUs")
+
+    def library(self, here: points.Here) -> pathlib.Path | None:
+        path = here.build / "trace.so"
+        return path.resolve() if path.is_file() else None
+
+    def about(self) -> str:
+        by = {"": "", "peer": " by peer memory"}.get(self.transport, f" {points.by(self.transport)}")
+        graphs = "in graphs" if GRAPHS[self.launches] else "one by one"
+        return f"{self.variant}, {self.size} DoF, {points.ranks_of(int(self.ranks))}{by}, kernels {graphs}"
+
+    def strategies(self, here: points.Here) -> tuple[str, ...]:
+        return (self.variant,)
+
+    def dofs(self, gmsh: bool) -> float:
+        return float(self.size)
+
+    def mesh_to_make(self, here: points.Here) -> str:
+        return f"cube{round((float(self.size) / 3) ** (1 / 3)) - 1}"
+
+    def command(self, here: points.Here, process: points.Process, files: points.Files) -> list[str]:
+        mesh = points.made_mesh(here, self.element, self.mesh_to_make(here))
+        transport = ["--transport", self.transport] if self.transport else []
+        return ["sh", "-c", TWICE, str(files.part("plain")), str(files.part("traced")), str(files.part("trace")),
+                str(self.library(here)), str(here.programs["solve"]), "bench/problems/bending.json", "--mesh", str(mesh),
+                "--backend", "cuda", "--ranks", self.ranks, *transport, "--variant", self.variant, "--krylov", "cg",
+                "--precondition", "multigrid", "--fixed-work", "--newton-iterations", "5", "--krylov-iterations", "20",
+                "--graphs" if GRAPHS[self.launches] else "--no-graphs", "--no-state"]
+
+    def collect(self, here: points.Here, process: points.Process, files: points.Files) -> None:
+        try:
+            traced = communication.read(files.part("trace"))
+        except rows.Fault as fault:
+            raise Failure(str(fault)) from fault
+        plain, result = (json.loads(files.part(which).read_text()) for which in ("plain", "traced"))
+        ended = {one.device for one in traced}
+        if ended != set(range(int(self.ranks))):
+            raise Failure(f"{self.name()}: kernels of GPUs {sorted(ended)} were traced, not of {self.ranks}")
+        if line := communication.unknown(traced):
+            warn(f"{self.name()}: {line}")
+        about = (1, here.commit, here.machine, "cuda", result["run"]["device"], self.variant, self.element,
+                 3 * result["nodes"], result["run"]["precondition"], self.ranks, self.transport,
+                 int(GRAPHS[self.launches]))
+        write_rows(files.rows, ",".join(rows.columns_of("communication.csv")), [
+            (*about, share.device, share.category, int(share.in_graph), share.kernel, share.launches,
+             f"{share.total:.6g}", f"{share.alone:.6g}", f"{share.divided / share.busy:.4g}",
+             f"{share.divided / share.span:.4g}", f"{share.busy:.6g}", f"{share.span:.6g}",
+             f"{seconds_of(result):.6g}", f"{seconds_of(plain):.6g}", "ok") for share in communication.shares(traced)])
+
+
+def seconds_of(result: dict) -> float:
+    """Of all load steps."""
+    return sum(sum(step["seconds"].values()) for step in result["steps"])
+
+
+ALONE: tuple[type[points.Point], ...] = (Anderson, Orthogonality, Profile, Trace)
 BUILDS: tuple[type[Built], ...] = (Storage, Forms)
 KINDS: dict[str, points.Kind] = {kind.program: kind for kind in (*ALONE, *BUILDS)}
 COLUMNS = {kind.program: kind.column for kind in BUILDS}
@@ -291,6 +372,8 @@ def point_of(program: str, backend: str, axes: dict[str, str]) -> points.Point:
         return Anderson(backend, size="strip", **axes)
     if program == "orthogonality":
         return Orthogonality(backend, "hex8", "bracket_coarse", **axes)
+    if program == "trace":
+        return Trace(backend, **axes if axes["ranks"] != "1" else axes | {"transport": ""})  # one rank sends nothing
     return KINDS[program](backend, **{"way" if axis == COLUMNS.get(program) else axis: value for axis, value in axes.items()})
 
 

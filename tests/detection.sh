@@ -165,6 +165,8 @@ if [ "$(grep -c 'define FE_HAVE_CUDA 1' "${FE_BUILD:-build}/have/cuda.h" 2>/dev/
     check 'without NCCL there is still CUDA' grep -q '^CUDA Toolkit *found: ' "$work/log"
     check 'without NCCL a version says so' sh -c "'$work/copy/solve' --version | grep -q '^NCCL: none'"
     library cuSPARSE cusparse.h "$programs" "$from"
+    library CUPTI cupti.h "$programs" "$from"
+    check 'without CUPTI there is no trace.so' [ ! -e "$work/copy/trace.so" ]
     hide ''
     build "$work/copy" info NVCC_CCBIN=/nonexistent/g++
     check 'a host compiler of nvcc that is not there is named' grep -q '^CUDA Toolkit *missing: .*NVCC_CCBIN=/nonexistent/g++' "$work/log"
@@ -172,6 +174,6 @@ if [ "$(grep -c 'define FE_HAVE_CUDA 1' "${FE_BUILD:-build}/have/cuda.h" 2>/dev/
     check 'a folder without NCCL is named' grep -q '^NCCL *missing: .*NCCL_HOME=/nonexistent has no include/nccl.h' "$work/log"
 else
     for title in 'a host compiler of nvcc that is not there' 'a folder without NCCL'; do skips "$title is named" "$title: this build has no CUDA"; done
-    for title in NCCL cuSPARSE; do skips "$title: header not found" "$title hidden: this build has no CUDA"; done
+    for title in NCCL cuSPARSE CUPTI; do skips "$title: header not found" "$title hidden: this build has no CUDA"; done
 fi
 echo "1..$n"

@@ -346,6 +346,23 @@ class Studies(Run):
             "`patch_jacvec_hex8`", "20.0", "64", "0", "1024", "50 %", "46 %", "59", "39", "341", "23.0", "8.00", "93 %", "", "",
             "40 %"])
 
+    def test_time_by_kernel(self):
+        """Means over GPUs; a category's kernels in graphs and out of them are one."""
+        row = dict(schema=1, commit="c1", machine="m", backend="cuda", device="G", variant="patch", element="hex8",
+                   n_dof=1000, precondition="multigrid", ranks=2, transport="nccl", graphs=1, status="ok", busy_s=0.8,
+                   span_s=1, solve_s=1.5, untraced_s=1, launches=10, seconds=0.1, alone_s=0, kernel="k")
+        self.write("communication.csv", [
+            row | dict(gpu=0, category="halo", in_graph=0, busy_share=0.125, span_share=0.1, alone_s=0.05),
+            row | dict(gpu=0, category="halo", in_graph=1, busy_share=0.125, span_share=0.1),
+            row | dict(gpu=0, category="products", in_graph=1, busy_share=0.75, span_share=0.6),
+            row | dict(gpu=1, category="products", in_graph=1, busy_share=1, span_share=0.8),
+            row | dict(ranks=1, transport="", graphs=0, gpu=0, category="other", in_graph=0, busy_share=1, span_share=0.8)])
+        self.assertEqual(self.tables()["hex8, 1000 DoF, multigrid: time by kernel"], [
+            ["strategy", "ranks", "by", "graphs", "halo", "products", "other", "communication", "alone", "idle", "launches",
+             "of communication", "solve ms", "slower by tracing"],
+            ["`patch`", "1", "", "no", "", "", "100.0 %", "0.0 %", "0.0 %", "20.0 %", "10", "0", "1000", "1.50"],
+            ["`patch`", "2", "NCCL", "yes", "12.5 %", "87.5 %", "", "10.0 %", "2.5 %", "20.0 %", "20", "10", "1000", "1.50"]])
+
 
 class Program(Run):
     def make(self) -> tuple[int, list[str], str]:
