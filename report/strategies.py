@@ -17,7 +17,7 @@ INNER: dict[str, tuple[tuple[str, str], ...]] = {
     "node_csr": (("cuda.cu", "add_corner"), ("cuda.cu", "row_forces"), ("cuda.cu", "group_forces")),
     "dof_csr": (("cuda.cu", "entry_force"), ("cuda.cu", "group_forces")),
     "two_phase": (("cuda.cu", "point_body"), ("cuda.cu", "row_forces")),
-    "corner_gather": (("assembly.h", "corner_gather_forces"), ("cuda.cu", "sum_row")),
+    "corner_gather": (("assembly.h", "corner_gather_forces"), ("cuda.cu", "store_forces"), ("cuda.cu", "row_number")),
     "patch": (("cuda.cu", "patch_body"), ("sum.h", "patch_sum")),
     "assembled_bsr": (("cuda.cu", "row_product"),),
     "assembled_symmetric": (("cuda.cu", "row_product"),),

@@ -3,10 +3,7 @@
 #include "common/problem/kernels.h"
 #include "variants/corner_gather/assembly.h"
 
-#ifndef ROWB
-#define ROWB 256
-#endif
-enum { BLOCK_SIZE = 128, WARPS = BLOCK_SIZE / FE_WARP, ROW_BLOCK_SIZE = ROWB };
+enum { BLOCK_SIZE = 128, WARPS = BLOCK_SIZE / FE_WARP, ROW_BLOCK_SIZE = 256 };
 
 /* --- elements --------------------------------------------------------------------------------------------
  *
@@ -33,37 +30,16 @@ FE_BODY void store_kept(int kind, int width, int e, int last, const fe_scalar *k
               gap = gap_of(kind, width);
     fe_scalar *to = value + (size_t)size * e;
     __syncwarp();
-    FE_UNROLL_FOR (int r = 0; r < most; r += (size % 2 ? 1 : 2) * FE_WARP) {
-        const int i = r + (size % 2 ? 1 : 2) * fe_lane();
+    const int step = size % 2 ? 1 : 2;
+    FE_UNROLL_FOR (int r = 0; r < most; r += step * FE_WARP) {
+        const int i = r + step * fe_lane();
         const fe_scalar *from = kept + i + gap * (i / run);
         if (i >= most || i >= n) continue;
-        if (size % 2)
+        if (step == 1)
             to[i] = *from;
         else
             *(pair *)(to + i) = gap % 2 ? pair{from[0], from[1]} : *(const pair *)from;
     }
-}
-
-/* From compute capability 9.0 on the copy engine of the multiprocessor stores the forces on four corners a
- * lane, which needs no gaps: then half of the lanes swap neighbouring pairs instead. */
-#if __CUDA_ARCH__ >= 900 && !defined CG_PLAIN
-#define COPIES_BULK(KIND) (!fe_is_quadratic(KIND))
-#else
-#define COPIES_BULK(KIND) 0
-#endif
-FE_BODY void copy_bulk(fe_scalar *to, const fe_scalar *kept, int n)
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    __syncwarp();
-    if (fe_lane() > 0) return;
-    asm volatile(
-        "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(to)),
-        "r"((unsigned)__cvta_generic_to_shared(kept)), "r"(n * (int)sizeof(fe_scalar))
-        : "memory");
-    asm volatile("cp.async.bulk.commit_group;");
-    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-#endif
 }
 
 /* Forces of a warp's elements. */
@@ -72,20 +48,10 @@ FE_BODY void store_forces(int kind, int op, const fe_view *m, const corner_gathe
 {
     fe_real force[FE_MOST_CORNERS][3];
     corner_gather_forces(kind, op, m, e, last, displacement, force);
-    const int run = run_of(kind, 3), bulk = COPIES_BULK(kind), swap = bulk && fe_lane() & 4;
-    fe_scalar *own = kept + (run + (bulk ? 0 : gap_of(kind, 3))) * fe_lane();
-    FE_UNROLL_FOR (int i = 0; i < 12; i += 2) {
-        const pair here = {force[i / 3][i % 3], force[(i + 1) / 3][(i + 1) % 3]};
-        const int j = i ^ 2;
-        const pair other = {force[j / 3][j % 3], force[(j + 1) / 3][(j + 1) % 3]};
-        *(pair *)(own + (swap ? j : i)) = swap ? other : here;
-    }
-    if (bulk) {
-        const int size = 3 * fe_corners(kind);
-        copy_bulk(w->value + (size_t)size * e, kept, size * min(last - e, corner_gather_elements(kind)));
-    } else {
-        store_kept(kind, 3, e, last, kept, w->value);
-    }
+    fe_scalar *own = kept + (run_of(kind, 3) + gap_of(kind, 3)) * fe_lane();
+    FE_UNROLL_FOR (int i = 0; i < 12; i += 2)
+        *(pair *)(own + i) = {force[i / 3][i % 3], force[(i + 1) / 3][(i + 1) % 3]};
+    store_kept(kind, 3, e, last, kept, w->value);
 }
 
 /* Diagonal blocks of a warp's elements. */
@@ -194,25 +160,30 @@ FE_EACH_KIND(KERNEL)
 /* --- rows ------------------------------------------------------------------------------------------------
  */
 
-/* Number `at` of the rows from `first` on: the sum over the row's corners, in the view's order. out: numbers
- * of a row, three components or nine entries of a block. */
+/* The sum of number c of `width` over a row's corners, in the view's order. */
+FE_BODY fe_number row_number(int kind, int width, const fe_view *m, const fe_scalar *value, int row, int c)
+{
+    const int start = m->corner_first[row], n = m->corner_first[row + 1] - start;
+    const int *corner = m->corner + start;
+    fe_number sum = 0.0f;
+#pragma unroll 8
+    for (int k = 0; k < n; k++) {
+        const int at = fe_corners(kind) * fe_code_element(kind, corner[k]) + fe_code_corner(kind, corner[k]);
+        sum += value[width * (size_t)at + c];
+    }
+    return sum;
+}
+
+/* A thread for each of the OUT numbers of a row, three components or nine entries of a block, so that
+ * neighbours read a corner's numbers together. */
 template <int OUT>
 static __global__ void __launch_bounds__(ROW_BLOCK_SIZE)
     corner_gather_rows(fe_view m, const fe_scalar *value, int kind, int first, int last, fe_number *y)
 {
-    const int at = blockIdx.x * blockDim.x + threadIdx.x, row = first + at / OUT, i = at % OUT;
+    const int thread = blockIdx.x * blockDim.x + threadIdx.x, row = first + thread / OUT, i = thread % OUT;
     if (row >= last) return;
-    const int width = OUT == 3 ? 3 : 6, corners = fe_corners(kind), bits = fe_corner_bits(kind);
     const int c = OUT == 3 ? i : 0x245413530 >> 4 * i & 15; /* as fe_block_rows */
-    const int start = m.corner_first[row], n = m.corner_first[row + 1] - start;
-    const int *corner = m.corner + start;
-    fe_number sum = 0.0f;
-#pragma unroll 8
-    for (int k = 0; k < n; k++) {
-        const int code = corner[k], slot = corners * (code >> bits) + (code & ((1 << bits) - 1));
-        sum += value[width * (size_t)slot + c];
-    }
-    y[OUT * (size_t)first + at] = sum;
+    y[OUT * (size_t)first + thread] = row_number(kind, OUT == 3 ? 3 : 6, &m, value, row, c);
 }
 
 /* Lanes of n elements. */
