@@ -110,6 +110,48 @@ static void block_on_a_plane_has_uniform_pressure(void **state)
     }
 }
 
+/* The same with quadratic elements: nodes of contact are those of the rule over a side, all of a Hex27's and
+ * those in the middle of a Tet10's edges, of which 4 x 4 squares with a diagonal have 2 x 20 + 16. */
+static void quadratic_sides_have_uniform_pressure(void **state)
+{
+    (void)state;
+    static const char *const flags[] = {"", "--precondition multigrid", "--ranks 3",
+                                        "--variant patch_ordered"};
+    write_problem("p.json", HELD_ABOVE, "{\"group\": \"z0\", \"obstacle\": " FLOOR ", \"u\": {\"z\": 0.01}}",
+                  "0.5, 1");
+    for (int kind = 0; kind < 2; kind++) {
+        write_shifted_box(kind ? FE_HEX8 : FE_TET4, "linear.msh");
+        child_must(0, "meshgen quadratic linear.msh -o box.msh");
+        for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+            if (child_run("solve p.json --threads 1 --result r.json %s", flags[i]))
+                fail_msg("%s", child_said);
+            check_block(flags[i], 10.0, 1e-7);
+            json_t *root = result_load_checked("r.json", "converged", 2);
+            result_near("nodes", result_number(contact_of(root, 1, 0), "nodes"), kind ? 81 : 56, 0.0);
+            json_decref(root);
+        }
+    }
+}
+
+/* A ball that is pressed into a box: forces as with Hex8 on twice as many nodes along each axis, 33.93. */
+static void quadratic_sides_meet_a_ball(void **state)
+{
+    (void)state;
+    write_problem("p.json", CLAMPED, "{\"group\": \"z1\", \"obstacle\": " BALL ", \"u\": {\"z\": -0.08}}",
+                  "0.5, 1");
+    for (int kind = 0; kind < 2; kind++) {
+        write_shifted_box(kind ? FE_HEX8 : FE_TET4, "few.msh");
+        child_must(0, "meshgen quadratic few.msh -o box.msh");
+        child_must(0, "solve p.json --threads 2 --result r.json --precondition multigrid");
+        json_t *root = result_load_checked("r.json", "converged", 2);
+        const json_t *c = contact_of(root, 1, 0);
+        result_near("force", force_of(c, 2), -33.93, 0.02 * 33.93);
+        if (!(result_number(c, "max_overlap") < 1e-6))
+            fail_msg("overlap %g", result_number(c, "max_overlap"));
+        json_decref(root);
+    }
+}
+
 /* The penalty alone lets nodes in: the block is the spring behind that of the penalty, whose stiffness for a
  * node is E / sqrt(area) times its number. On a regular mesh all inner nodes have the same area. */
 static void penalty_alone_overlaps(void **state)
@@ -400,6 +442,8 @@ static void nodes_of_supports_are_left_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(block_on_a_plane_has_uniform_pressure),
+                                       cmocka_unit_test(quadratic_sides_have_uniform_pressure),
+                                       cmocka_unit_test(quadratic_sides_meet_a_ball),
                                        cmocka_unit_test(penalty_alone_overlaps),
                                        cmocka_unit_test(obstacles_share_a_surface),
                                        cmocka_unit_test(indentation_comes_back),

@@ -207,3 +207,17 @@ void fe_side_rule_make(int n_node, int side, fe_side_rule *r)
         }
     }
 }
+
+void fe_side_nodes_make(int n_node, fe_side_rule *r)
+{
+    static const double triangle[2] = {0, 1. / 6}, quadrangle[3] = {1. / 9, 4. / 9, 16. / 9};
+    const fe_quadratic *parent = fe_quadratic_of(n_node == 6 ? FE_TET10 : FE_HEX27);
+    *r = (fe_side_rule){.n_node = n_node, .n_point = n_node};
+    for (int q = 0; q < n_node; ++q) {
+        r->weight[q] = n_node == 6 ? triangle[q >= 3] : quadrangle[(q >= 4) + (q >= 8)];
+        r->shape[q][q] = 1;
+        for (int a = 0; a < n_node; ++a)
+            memcpy(r->gradient[q][a], parent->at_node[parent_node(n_node, q)][parent_node(n_node, a)],
+                   sizeof r->gradient[q][a]);
+    }
+}

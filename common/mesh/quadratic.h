@@ -42,6 +42,9 @@ typedef struct fe_side_rule {
     double weight[125], shape[125][27], gradient[125][27][3];
 } fe_side_rule;
 void fe_side_rule_make(int n_node, int side, fe_side_rule *r);
+/* A rule over a side of 6 or 9 whose points are its nodes: exact to degree 2, or 3 in each coordinate. The
+ * vertices of a triangle weigh nothing, its other nodes a third each; a square has Simpson's rule. */
+void fe_side_nodes_make(int n_node, fe_side_rule *r);
 
 /* det of dx/dξ, by n_node gradients. */
 double fe_quadratic_jacobian(int n_node, const double (*x)[3], const double (*gradient)[3]);

@@ -1,5 +1,6 @@
 /* The nodes of each entry of "contact", their tributary areas, and whether the entry makes sense where the
  * run begins. */
+#include "common/mesh/quadratic.h"
 #include "common/problem/boundary.h"
 
 #include <stdio.h>
@@ -20,6 +21,7 @@ typedef struct work {
     const fe_contact_entry *contact;
     double *area, *young; /* [n_node] area, and E area */
     double *outward;      /* [n_node][3] area vector */
+    fe_side_rule *rule;   /* of quadratic sides */
     int n_left_out;
 } work;
 
@@ -76,6 +78,23 @@ static void add_quadrangle(work *w, const int *node, double E)
     }
 }
 
+/* Points at the nodes: contact acts there. So vertices of triangles have no area. */
+static fe_status add_quadratic(work *w, int n, const int *node, double E)
+{
+    if (!w->rule) FE_ALLOCATE(w->rule, 1, "quadrature");
+    if (w->rule->n_node != n) fe_side_nodes_make(n, w->rule);
+    for (int q = 0; q < n; q++) {
+        double s[3] = {0}, t[3] = {0};
+        for (int a = 0; a < n; a++)
+            for (int i = 0; i < 3; i++) {
+                const double x = w->mesh->x[3 * (size_t)node[a] + (size_t)i];
+                s[i] += w->rule->gradient[q][a][0] * x, t[i] += w->rule->gradient[q][a][1] * x;
+            }
+        add_point(w, n, node, w->rule->shape[q], s, t, w->rule->weight[q], E);
+    }
+    return FE_OK;
+}
+
 /* Supports prescribe the displacement of a node along its outward normal, or nearly so. */
 static int is_held(const work *w, int node)
 {
@@ -87,8 +106,10 @@ static int is_held(const work *w, int node)
 
 static fe_status add_facets(work *w, const fe_group *group)
 {
+    const int kind = w->mesh->kind;
     for (int f = 0; f < group->n_facet; f++) {
-        const int *facet = group->facet + 4 * (size_t)f, n = facet[3] < 0 ? 3 : 4;
+        const int *facet = group->facet + (size_t)fe_facet_width(kind) * (size_t)f,
+                  n = fe_facet_nodes(kind, facet);
         int outward[FE_MOST_FACE], behind = -1;
         const int n_owner = fe_boundary_orient(w->mesh, w->first, w->elem, facet, n, outward, &behind);
         if (n_owner != 1)
@@ -97,10 +118,13 @@ static fe_status add_facets(work *w, const fe_group *group)
                 "%s: key \"contact[%d].group\": \"%s\": the face at node %lld belongs to %d volume "
                 "elements, a face in contact must belong to one",
                 w->c->file, w->entry, group->name, (long long)w->mesh->node_tag[facet[0]], n_owner);
+        const double E = young_of(w, behind);
         if (n == 3)
-            add_triangle(w, outward, young_of(w, behind));
+            add_triangle(w, outward, E);
+        else if (n == 4)
+            add_quadrangle(w, outward, E);
         else
-            add_quadrangle(w, outward, young_of(w, behind));
+            FE_TRY(add_quadratic(w, n, outward, E));
     }
     return FE_OK;
 }
@@ -109,10 +133,11 @@ static fe_status add_facets(work *w, const fe_group *group)
 static fe_status check_supports(const work *w, const fe_group *group)
 {
     for (int f = 0; f < group->n_facet; f++) {
-        const int *facet = group->facet + 4 * (size_t)f, n = facet[3] < 0 ? 3 : 4;
-        int held = 0;
-        for (int a = 0; a < n; a++) held += is_held(w, facet[a]);
-        if (held == n)
+        const int *facet = group->facet + (size_t)fe_facet_width(w->mesh->kind) * (size_t)f,
+                  n = fe_facet_nodes(w->mesh->kind, facet);
+        int free = 0;
+        for (int a = 0; a < n; a++) free += w->area[facet[a]] > 0 && !is_held(w, facet[a]);
+        if (!free)
             return fe_fail(FE_BAD_INPUT,
                            "%s: key \"contact[%d].group\": \"%s\": the face at node %lld is supported in the "
                            "direction of contact",
@@ -150,7 +175,7 @@ static fe_status check_obstacle(const work *w, const fe_contact_side *s)
     return FE_OK;
 }
 
-/* The nodes that may move along their normal. */
+/* The nodes that have an area and may move along their normal. */
 static fe_status collect(work *w, const fe_group *group, fe_contact_side *s)
 {
     int n, *node = NULL;
@@ -160,6 +185,7 @@ static fe_status collect(work *w, const fe_group *group, fe_contact_side *s)
     FE_ALLOCATE(s->young, n, "contact");
     for (int k = 0; k < n; k++) {
         const int at = node[k];
+        if (!(w->area[at] > 0)) continue;
         if (is_held(w, at)) {
             w->n_left_out++;
             continue;
@@ -211,14 +237,8 @@ fe_status fe_boundary_contact(const fe_case *c, const fe_mesh *mesh, const unsig
 {
     work w = {.c = c, .mesh = mesh, .is_fixed = is_fixed, .b = b};
     if (!c->n_contact) return FE_OK;
-    if (fe_is_quadratic(mesh->kind))
-        return fe_fail(
-            FE_BAD_INPUT,
-            "%s: key \"contact\": %s has %s elements; contact is for linear ones, tet4 or hex8: mesh "
-            "with Mesh.ElementOrder = 1",
-            c->file, fe_boundary_mesh(mesh), fe_kind_name(mesh->kind));
     FE_ALLOCATE(b->contact, c->n_contact, "contact");
     const fe_status status = apply(&w, b);
-    free(w.area), free(w.young), free(w.outward), free(w.first), free(w.elem);
+    free(w.area), free(w.young), free(w.outward), free(w.rule), free(w.first), free(w.elem);
     return status;
 }
