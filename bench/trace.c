@@ -183,6 +183,10 @@ static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *size, size_t *most_re
 {
     *buffer = aligned_alloc(BUFFER_ALIGN, BUFFER_BYTES);
     *size = *buffer ? BUFFER_BYTES : 0, *most_records = 0;
+    if (*buffer) return;
+    pthread_mutex_lock(&trace.lock);
+    trace.failed = "out of memory";
+    pthread_mutex_unlock(&trace.lock);
 }
 
 static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
@@ -261,6 +265,7 @@ static void write_name(FILE *file, const char *name)
 static void write_device(FILE *file, int device, records *r, sums *of, running *a)
 {
     uint64_t last = 0;
+    if (!r->n) return;
     cut(r);
     if (!r->n) return;
     memset(of, 0, N_KEY * sizeof *of);

@@ -110,8 +110,8 @@ static int has_lists(const fe_assembly *assembly, int kind, int shape)
     return assembly->quadratic && kind == FE_TET10 && shape == SHAPE_OCTAHEDRON;
 }
 
-/* Gathers, on regular rows, by which node_csr and dof_csr choose their form (fe_rows_are_regular), and where
- * one row has more corners than a block's memory. */
+/* Gathers on regular rows (fe_rows_are_regular chooses the form of node_csr and dof_csr), and where one row has
+ * more corners than a block's memory. */
 static void check_sums(const char *name, const char *backend)
 {
     const fe_variant *variant = fe_variant_find(name);

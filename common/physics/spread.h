@@ -12,17 +12,6 @@ FE_BOTH int fe_spread_lanes(int kind)
     return !FE_ON_DEVICE ? 1 : kind == FE_TET10 ? FE_TET10_TEAM : kind == FE_HEX27 ? FE_WARP : 1;
 }
 
-/* The lane that adds the force on a corner + an element's lanes on a device × the place in which it holds it.
- */
-FE_BODY int fe_spread_place(int kind, int corner)
-{
-    if (kind == FE_HEX27) return corner;
-    int end[2];
-    fe_tet10_ends(corner, end);
-    const int low = end[0] < end[1] ? end[0] : end[1];
-    return low + FE_TET10_TEAM * (end[0] ^ end[1]);
-}
-
 #ifdef __CUDACC__
 /* Corners that a lane holds: a Tet10's vertex and the three edges there, or one. */
 FE_BODY int fe_spread_held(int kind) { return kind == FE_TET10 ? 4 : 1; }

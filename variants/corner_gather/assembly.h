@@ -34,14 +34,14 @@ static inline fe_status corner_gather_setup(fe_problem *p, void **work)
     return corner_gather_make(p, FE_ON_DEVICE, sizeof(fe_scalar), work);
 }
 
-/* The same places for forces in floats. */
+/* The same with forces in floats. */
 static inline fe_status corner_gather_setup_from(fe_problem *p, void *in_double, void **work)
 {
     FE_TRY(fe_device_keep(p->device, sizeof(corner_gather), "corner_gather", work));
     corner_gather *w = (corner_gather *)*work;
     *w = *(const corner_gather *)in_double;
-    return fe_device_allocate(p->device, 3 * w->n_slot, sizeof(float), "corner_gather: corner forces",
-                              (void **)&w->value);
+    return (FE_ON_DEVICE ? fe_device_reserve : fe_device_allocate)(
+        p->device, 3 * w->n_slot, sizeof(float), "corner_gather: corner forces", (void **)&w->value);
 }
 
 /* Threads that share an element: on the device two a Hex8, those of spread.h a quadratic one. */

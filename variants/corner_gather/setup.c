@@ -1,4 +1,4 @@
-/* Where corner_gather stores forces: a place for each corner of each element. */
+/* Where corner_gather stores forces: on the host a place for each corner of each element. */
 #include "common/backend/device.h"
 #include "variants/corner_gather/assembly.h"
 
@@ -84,19 +84,15 @@ fe_status corner_gather_make(fe_problem *p, int on_device, size_t value_bytes, v
     corner_gather *w;
     FE_TRY(fe_device_keep(p->device, sizeof *w, "corner_gather", work));
     w = *work;
-    if (on_device) {
-        const size_t n = (size_t)fe_corners(p->kind) * p->view.n_elem;
-        if (n > INT32_MAX)
-            return fe_fail(FE_BAD_INPUT,
-                           "corner_gather: more than %d element corners on one rank; use more ranks",
-                           INT32_MAX);
-        *w = (corner_gather){.n_slot = n};
+    if (on_device) { /* numbers of corners fit an int: see fe_corner_code */
+        *w = (corner_gather){.n_slot = (size_t)fe_corners(p->kind) * (size_t)p->view.n_elem};
     } else {
         places s = {.threads = fe_device_host_threads(p->device)};
         const fe_status status = build_places(p, w, &s);
         free(s.place), free(s.valence), free(s.slice);
         FE_TRY(status);
     }
-    return fe_device_allocate(p->device, 6 * w->n_slot, value_bytes, "corner_gather: corner forces",
-                              (void **)&w->value);
+    /* The device stores every entry before one is read; on the host, empty ones stay 0. */
+    return (on_device ? fe_device_reserve : fe_device_allocate)(
+        p->device, 6 * w->n_slot, value_bytes, "corner_gather: corner forces", (void **)&w->value);
 }
