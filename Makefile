@@ -8,6 +8,7 @@ BUILD ?= build
 ARCH ?= native
 OPT ?= -O3
 SANITIZE ?=
+LINEINFO ?=
 STORAGE ?=
 # Those that `make bench` times. Elsewhere a list without tet10 and hex27 leaves quadratic elements out of the build.
 ELEMENTS ?=
@@ -90,7 +91,8 @@ CXX_FLAGS := -std=c++17 $(CXX_OPT) -Wall -Wextra $(DEFINES) $(SANITIZE_FLAGS) $(
 ifneq ($(SANITIZE),)
 CXX_FLAGS += -fno-sanitize=vptr # its runtime is of C++, and the C compiler links
 endif
-NVCC_FLAGS := -std=c++17 $(CXX_OPT) -lineinfo $(CUDA_CCBIN) $(CUDA_GENERATE) $(DEFINES) -Xcompiler -Wall \
+# Line numbers of device code, for profilers and compute-sanitizer, change no instruction and take time to compile.
+NVCC_FLAGS := -std=c++17 $(CXX_OPT) $(if $(LINEINFO),-lineinfo) $(CUDA_CCBIN) $(CUDA_GENERATE) $(DEFINES) -Xcompiler -Wall \
     -Wno-deprecated-gpu-targets
 LINK_FLAGS := $(SANITIZE_FLAGS) $(LDFLAGS)
 LIBS := $(SUPERLU_LIBS) $(METIS_LIBS) $(BLAS_LIBS) $(NCCL_LIBS) $(CUSPARSE_LIBS) $(CUDA_LIBS) \
@@ -107,9 +109,10 @@ PROGRAM_LIBS := $(EXPRESSION_LIBS) $(JSON_LIBS) $(ZLIB_LIBS)
 # VTU belong to the programs. bench/ and meshgen/ hold the mains.
 PROGRAM_SOURCES := $(wildcard common/problem/case*.c common/problem/boundary*.c common/problem/expression.cc \
     common/report/result.c common/report/curve.c common/mesh/vtu.c)
-CORE_SOURCES := $(filter-out $(PROGRAM_SOURCES),$(wildcard common/*.c common/*/*.c variants/*/*.c meshgen/box.c meshgen/irregular.c)) \
+# Strategies first: the longest to compile are their host.c and cuda.cu.
+CORE_SOURCES := $(filter-out $(PROGRAM_SOURCES),$(wildcard variants/*/*.c common/*.c common/*/*.c meshgen/box.c meshgen/irregular.c)) \
                 $(if $(findstring thread,$(SANITIZE)),tests/openmp_order.c)
-CUDA_SOURCES := $(if $(HAVE_CUDA),$(wildcard common/*/*.cu variants/*/*.cu))
+CUDA_SOURCES := $(if $(HAVE_CUDA),$(wildcard variants/*/*.cu common/*/*.cu))
 ifeq ($(HAVE_CUSPARSE),)
 CUDA_SOURCES := $(filter-out variants/assembled_cusparse/%,$(CUDA_SOURCES))
 endif
@@ -188,6 +191,7 @@ help:
 	@echo '  CUDA_ARCHS="80 90 100"    GPU architectures (default: those of the GPUs found, otherwise 90 and PTX)'
 	@echo '  BUILD=$(BUILD) ARCH=$(ARCH) OPT=$(OPT) SANITIZE=address,undefined V=1 (shows commands)'
 	@echo '  ELEMENTS="tet4 hex8" (leaves quadratic elements out, for a shorter build)'
+	@echo '  LINEINFO=1 (lines of device code for profilers and compute-sanitizer; a longer build)'
 	@echo '  STORAGE=FLOATS|RECORDS|ARRAYS (common/physics/view.h; the tests need the default)'
 
 # One line per library: found, or what is left out without it and how to get it.
@@ -253,6 +257,8 @@ $(eval $(call precise_rules,single,FE_SINGLE))
 $(BUILD)/obj/%.cc.o: %.cc $(BUILD)/flags-cc
 	@mkdir -p $(@D)
 	$(call said,CXX,$<)$(CXX) $(CXX_FLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
+# It counts the operations of bodies, once for each point and untimed: half of the time of all C++ files otherwise.
+$(BUILD)/obj/bench/model.cc.o: CXX_FLAGS += -O0
 $(BUILD)/obj/common/ranks/comm_mpi.c.o $(BUILD)/obj/common/report/version.c.o: C_COMPILER = $(WITH_MPI)
 $(BUILD)/obj/bench/peers.c.o: C_COMPILER = $(WITH_MPI)
 $(BUILD)/obj/bench/peers.c.o: INCLUDES += $(patsubst -I%,-isystem %,$(filter -I%,$(PETSC_FLAGS)))
