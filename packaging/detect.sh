@@ -411,9 +411,12 @@ int main(void)
 {
     uint32_t version = 0;
     CUpti_ActivityKernel9 kernel = {.graphNodeId = 0};
+    CUpti_ActivityMemcpy5 copy = {.graphNodeId = 0};
+    CUpti_ActivityMemcpyPtoP4 peer = {.graphNodeId = 0};
+    CUpti_ActivityMemset4 set = {.graphNodeId = 0};
     if (cuptiGetVersion(&version) != CUPTI_SUCCESS) return 1;
     printf("API %u\n", version);
-    return kernel.graphNodeId != 0;
+    return kernel.graphNodeId + copy.graphNodeId + peer.graphNodeId + set.graphNodeId != 0;
 }
 EOF
     extras=$(cd "$(dirname "$(command -v "${NVCC%% *}")")/.." && pwd -P)/extras/CUPTI

@@ -148,7 +148,13 @@ class Measurer:
                 print(line, file=sys.stderr, flush=True)  # rows without times or energy, and why
         self.has_new_rows = True
         if code is not None and point.accepts(code):
-            point.collect(self.here, process, files)
+            try:
+                point.collect(self.here, process, files)
+            except Failure as failure:  # what it wrote cannot be read
+                self.folder.remove_parts_of(point, number)
+                self.counts.failed += 1
+                warn(f"{failure}; the sweep goes on")
+                return True
             self.folder.finish(point, process)
             self.note_time(task, process, begin, seconds, predicted, "done", launcher.card)
             self.counts.measured += 1

@@ -162,6 +162,8 @@ hide ''
 if [ "$(grep -c 'define FE_HAVE_CUDA 1' "${FE_BUILD:-build}/have/cuda.h" 2>/dev/null)" = 1 ]; then
     variables=
     library NCCL nccl.h "$programs" "$from"
+    check 'with CUPTI there is trace.so' sh -c "! grep -q '^CUPTI *found: ' '$work/log' ||
+        nm -D '$work/copy/trace.so' | grep -q InitializeInjection"
     check 'without NCCL there is still CUDA' grep -q '^CUDA Toolkit *found: ' "$work/log"
     check 'without NCCL a version says so' sh -c "'$work/copy/solve' --version | grep -q '^NCCL: none'"
     library cuSPARSE cusparse.h "$programs" "$from"

@@ -814,6 +814,15 @@ class Cards(Folder):
         self.assertLessEqual(len(self.seen), 4)
         self.assertFalse(any(thread.name.startswith("card") for thread in threading.enumerate()))
 
+    def test_what_cannot_be_read_is_given_up_and_the_sweep_goes_on(self):
+        one = self.on_cards()
+        kernels = sum(task.processes for task in one.tasks if isinstance(task.point, points.Kernels))
+        with unittest.mock.patch.object(points.Kernels, "collect", side_effect=Failure("a broken file")), \
+                self.assertRaisesRegex(Failure, f"{kernels} points failed; run it again"):
+            self.said(one)
+        self.assertEqual(one.counts.failed, kernels)
+        self.assertEqual(self.said(self.on_cards())[0], 0)  # and they are measured again
+
     def test_an_interruption_ends_all_and_keeps_what_is_finished(self):
         one = self.on_cards()
         main = threading.main_thread().ident

@@ -205,7 +205,7 @@ class Points(unittest.TestCase):
     def test_points_of_the_experiment(self):
         listed = {e.name: e for e in experiments.read_experiments(experiments.FOLDER / "studies.toml")}
         variables = types.SimpleNamespace(of_studies={}, lists={})
-        found = set(experiments.study_points(listed["communication"], "cuda", variables))
+        found = list(dict.fromkeys(experiments.study_points(listed["communication"], "cuda", variables)))  # as plan()
         self.assertEqual(len(found), 2 * 2 * 2 * (1 + 2 + 2))
         self.assertEqual({p.transport for p in found if p.ranks == "1"}, {""})
 
@@ -270,7 +270,9 @@ class Records(unittest.TestCase):
                 (one, {"REFUSES": "1"}, "CUPTI: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES: no trace is written"),
                 (one, {"FE_TRACE": ""}, "FE_TRACE names no file: nothing is traced"),
                 (one, {"FE_TRACE": "/nonexistent/a"}, "/nonexistent/a: No such file or directory"),
-                ("kernel 99 0 10 20 a\n", {}, "a device's number is too large")):
+                ("kernel 99 0 10 20 a\n", {}, "a device's number is too large"),
+                ("".join(f"kernel 0 0 {i + 1} 9999 a\n" for i in range(5000)), {}, "too many kernels run at a time"),
+                ("".join(f"kernel 0 0 10 20 k{i}\n" for i in range(5000)), {}, "too many different kernels")):
             with self.subTest(said):
                 text, line = self.trace(records, **environment)
                 self.assertEqual(text, "")
