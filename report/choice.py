@@ -176,4 +176,4 @@ def table_of_report(known: Known, model: model_.Model) -> Table | None:
                  f"{FEW}: fewer than {LEAST_PROCESSES} processes. ~: noisy. "
                  "[docs/strategies.md](../../docs/strategies.md#patch-over-the-matrix) says how each column comes "
                  "about.",
-                 [HEADS[i] for i in columns], [[Cell(line[i]) for i in columns] for line in found], words=3)
+                 [HEADS[i] for i in columns], [[Cell(line[i]) for i in columns] for line in found], words=3, stacked=True)

@@ -38,7 +38,7 @@ class Winner:
     decides nothing: then nobody wins. Strategies that the run that speaks lacks were compared in others, within each."""
 
     fastest: tuple[Point, ...]
-    gain: Time | None  # the next one's time over the winner's; none where nobody wins
+    gain: Time | None  # the next one's time over that of the first, also where both are not told apart
     of: int            # strategies compared
     run: Run
     lacks: tuple[str, ...] = ()   # main strategies that were not compared
@@ -81,8 +81,8 @@ def winner(some: Sequence[Point], others: Iterable[Sequence[Point]] = ()) -> Win
     compared = {p.strategy for p in order} | {s for s, r in elsewhere.items() if r}
     # Only its product tells the matrix with half of the blocks from the other one.
     rivals = [s for s in MAIN if s != BLOCKS[1] or first.operation.startswith("jacvec")]
-    gains = [counted(p, first) for p in rest] + [r for r in elsewhere.values() if r]
-    gain = min(gains, key=lambda r: r.value) if gains and len(level) == 1 and not missed else None
+    gains = [counted(p, first) for p in rest] + [r for r in elsewhere.values() if r and len(level) == 1]
+    gain = min(gains, key=lambda r: r.value, default=None)
     return Winner(tuple(level), gain, len(compared), first.run, tuple(s for s in rivals if s not in compared), missed)
 
 

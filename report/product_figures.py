@@ -6,11 +6,11 @@ from __future__ import annotations
 import collections
 import itertools
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from report.captions import FASTER, IN_TURNS, kind_of, where
 from report.model import Card, Model, Point, Run, Time
-from report.panels import (COLOURED, COLOURS, GREY, INK, NARROW, PALE, SHORT, WIDE, Axis, Figure, Panel, add_names,
+from report.panels import (COLOURED, COLOURS, GREY, INK, LETTER, NARROW, PALE, SHORT, WIDE, Axis, Figure, Panel, add_names,
                            add_series, beside, coloured_in, decades, figure, finished, luminance, size, style_of,
                            with_narrow)
 from report.panels import Place as Inner
@@ -94,10 +94,10 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
                   legend=[] if all_named else coloured_in(panels) + [("others", GREY, 2)] * bool(others))
 
 
-def meanings(strategies: Iterable[str]) -> str:
+def meanings(strategies: Iterable[str], names: Mapping[str, str] = SHORT) -> str:
     """Of short names that say less than the words of the report."""
-    short = [s for s in in_order(strategies) if s in SHORT and SHORT[s] != STRATEGY[s]]
-    told = "; ".join(f"“{SHORT[s]}”: {STRATEGY[s]}" for s in short)
+    short = [s for s in in_order(strategies) if s in names and names[s] != STRATEGY[s]]
+    told = "; ".join(f"“{names[s]}”: {STRATEGY[s]}" for s in short)
     return f" {told}." if told else ""
 
 
@@ -143,7 +143,9 @@ def clusters(sizes: Iterable[int]) -> dict[int, int]:
 Won = dict[tuple[str, str, str, int], tuple[Place, Winner]]  # by element, operation, kind of mesh, size of the column
 Columns = Sequence[tuple[str, int]]
 MAP_LEFT, MAP_ROW = 2.25, 0.78  # cm: names of lines, and height of one
-CELL, LEAST_CELL = 1.25, 1.0    # cm: width of a cell, at most and at least
+CELL, LEAST_CELL = 1.25, 1.0    # cm: width of a cell, at most and, in the form for one column, at least
+# Six letters at most: a map of a page can have cells of 0.88 cm, which hold no more.
+IN_CELL = SHORT | {"patch_ordered": "ord.", "element_atomic": "atomic", "element_color": "colour", "two_phase": "stress"}
 
 
 def is_level(best: Winner) -> bool:
@@ -158,6 +160,17 @@ def named_in(best: Winner) -> list[str]:
     return ([p.strategy for p in best.fastest] + list(best.missed))[:2]
 
 
+def size_lines(least: int, most: int) -> list[str]:
+    """Of the meshes of a column, from bottom to top: 6.44 M; where two elements differ, the ends of the range in two
+    lines, 4.88– above 5.06 M, which say their unit once where it is the same."""
+    low, high = count(least), count(most)
+    if low == high:
+        return [high.replace(" ", "\u00a0")]
+    number, _, unit = low.partition(" ")
+    first = number if unit == high.partition(" ")[2] else low
+    return [line.replace(" ", "\u00a0") for line in (high, f"{first}–")]
+
+
 def map_of(won: Won, columns: Columns, lines: Sequence[tuple[str, str]], width: float) -> tuple[Panel, Inner]:
     """The cells of these columns and lines on so many cm, and where they are."""
     cell = min(CELL, (width - MAP_LEFT - 0.1) / len(columns))
@@ -167,13 +180,16 @@ def map_of(won: Won, columns: Columns, lines: Sequence[tuple[str, str]], width: 
     for i, (e, o) in enumerate(lines):
         panel.words.append((-0.5 - 0.12 / cell, i - 0.18, ELEMENT[e], INK, "right"))
         panel.words.append((-0.5 - 0.12 / cell, i + 0.2, OPERATION[o], INK, "right"))
+    taken = -1.0  # up to where names of kinds of meshes are, in their line
     for j, c in enumerate(columns):
         sizes = [place[4] for key, (place, _) in won.items() if key[2:] == c]
-        ends = list(dict.fromkeys(count(n).replace(" ", chr(160)) for n in (min(sizes), max(sizes))))
-        for k, words in enumerate(reversed(ends)):  # two elements on one kind of mesh: a range, in two lines
-            panel.words.append((j, -0.68 - 0.36 * k, words + "–" * (k > 0), INK, "center"))
+        for k, words in enumerate(size_lines(min(sizes), max(sizes))):
+            panel.words.append((j, -0.68 - 0.36 * k, words, INK, "center"))
         if j == 0 or columns[j - 1][0] != c[0]:
-            panel.words.append((j - 0.45, -1.45, re.sub(r" box( |$).*", "", c[0]), INK, "left"))
+            kind = re.sub(r" box( |$).*", "", c[0])
+            is_above = j - 0.45 < taken  # the name before it is longer than its columns
+            panel.words.append((j - 0.45, -1.45 - 0.36 * is_above, kind, INK, "left"))
+            taken = taken if is_above else j - 0.45 + LETTER * (len(kind) + 0.6) / cell
             if j:
                 panel.thin.append(([(j - 0.5, -1.65), (j - 0.5, len(lines) - 0.5)], INK))
     for (e, o, mesh, n), (_, best) in won.items():
@@ -187,15 +203,15 @@ def map_of(won: Won, columns: Columns, lines: Sequence[tuple[str, str]], width: 
             colour = style_of(first)[0]
             panel.rectangles.append((*box, colour))
             ink = 0xFFFFFF if luminance(colour) < 0.42 else 0x000000
-            panel.words.append((j, i - 0.18, SHORT.get(first, first), ink, "center"))
+            panel.words.append((j, i - 0.18, IN_CELL.get(first, first), ink, "center"))
             partly = best.lacks or best.of < COLOURS
-            below = digits(best.gain.value) if best.decided and best.gain else "ord." if partly else "ordered"
+            below = digits(best.gain.value) if best.decided and best.gain else "ord."
             panel.words.append((j, i + 0.2, f"({below})" if partly else below, ink, "center"))
         else:
             panel.rectangles.append((*box, PALE))
-            panel.words.append((j, i - 0.18, SHORT.get(first, first), INK, "center"))
+            panel.words.append((j, i - 0.18, IN_CELL.get(first, first), INK, "center"))
             others = [p.strategy for p in best.fastest[1:]] + list(best.missed)
-            second = SHORT.get(others[0], others[0])
+            second = IN_CELL.get(others[0], others[0])
             panel.words.append((j, i + 0.2, second if len(others) == 1 else f"+ {len(others)}", INK, "center"))
     return panel, (MAP_LEFT, MAP_LEFT + cell * len(columns), 1.3, 1.3 + MAP_ROW * len(lines))
 
@@ -223,16 +239,16 @@ def winners_map(model: Model, card: Card) -> Figure | None:
     shown = {s for best in best_of for s in named_in(best)}
     title = f"The fastest strategy, {card.words}"
     several = f"{fewest} to {most}" if fewest < most else most
-    main = ", ".join(f"“{SHORT[s]}”" for s in MAIN)
+    main = ", ".join(f"“{IN_CELL[s]}”" for s in MAIN)
     caption = (f"The fastest strategy at each mesh, size and operation, {card.words}, in {IN_TURNS}. In a cell with a "
                f"number one strategy is faster than all others: {FASTER}; the number is the factor by which the next "
-               "one is slower, and dark grey is a strategy without a colour of its own. With “ordered” or “(ord.)” "
-               "instead, patch and its reproducible form are not told apart, and are faster than all others. Brackets: "
+               "one is slower, and dark grey is a strategy without a colour of its own. With “ord.” instead, "
+               "patch and its reproducible form are not told apart, and are faster than all others. Brackets: "
                f"fewer than {COLOURS} strategies were compared, or not all main ones ({main}, the last one of products "
                "alone): one that is missing may be faster. In a pale cell those named, with as many others as stand "
                f"behind +, are not told apart. {processes_of(best_of)}; {where(runs)}. {several} strategies were "
                f"compared. Decided are {decided} of {len(best_of)} cells, {whole} of them among all main strategies."
-               f"{meanings({*shown, *MAIN})} “{STRATEGY['hybrid']}” is left out, because it is one of four others.")
+               f"{meanings({*shown, *MAIN}, IN_CELL)} “{STRATEGY['hybrid']}” is left out, because it is one of four others.")
 
     def of_width(name: str, some: Columns, width: float) -> Figure:
         panel, place = map_of(won, some, lines, width)

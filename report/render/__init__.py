@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from report.panels import Figure
 from report.render import latex
 from report.render.blocks import Document
-from report.render.markup import to_html, to_md, to_tex
+from report.render.markup import to_cell, to_html, to_md, to_tex
 from report.render.tables import Cell, Table
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def environment(folder: pathlib.Path) -> jinja2.Environment:
     env = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), undefined=jinja2.StrictUndefined, trim_blocks=True,
                              lstrip_blocks=True, keep_trailing_newline=True, autoescape=False,
                              comment_start_string="{=#", comment_end_string="#=}")
-    env.filters |= {"tex": to_tex, "html": to_html, "css": to_css, "md": to_md, "wrap": wrapped, "svg": svg,
+    env.filters |= {"tex": to_tex, "html": to_html, "cell": to_cell, "css": to_css, "md": to_md, "wrap": wrapped, "svg": svg,
                     "layout": latex.layout}
     env.tests["told_apart"] = told_apart
     return env

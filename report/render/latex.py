@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from report.render.markup import to_tex, visible
+from report.render.markup import glued, to_tex, visible
 from report.render.tables import Table
 
 TEXT_WIDTH, TEXT_HEIGHT = 17.5 * 72.27 / 2.54, 25 * 72.27 / 2.54  # pt, as report.tex has them
@@ -99,8 +99,7 @@ class Paper:
 
 def shortened(text: str) -> str:
     """A cell: commits by seven letters, no line between a number and its unit."""
-    told = re.sub(r"^([0-9a-f]{7})[0-9a-f]{5}(?=\W?$)", r"\1", visible(text))
-    return re.sub(r"(?<=≤) (?=\d)|(?<=\d) (?=[KM]\b)", "\u00a0", told)
+    return glued(re.sub(r"^([0-9a-f]{7})[0-9a-f]{5}(?=\W?$)", r"\1", visible(text)))
 
 
 def printed(text: str) -> str:

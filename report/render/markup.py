@@ -56,6 +56,16 @@ def to_html(text: str) -> str:
                   lambda t: f"<strong>{e(t)}</strong>", lambda t: f"<em>{e(t)}</em>")
 
 
+def glued(text: str) -> str:
+    """No line between a number and its unit, or ≤ and a number."""
+    return re.sub(r"(?<=≤) (?=\d)|(?<=\d) (?=[KM]\b)", "\u00a0", text)
+
+
+def to_cell(text: str) -> str:
+    """HTML of a cell, whose lines may break between a value, its interval and what follows, and nowhere else in numbers."""
+    return re.sub(r"\([\d.]+–[\d.]+\)[^\s<]*", r"<span>\g<0></span>", to_html(glued(text)))
+
+
 def to_md(text: str) -> str:
     return text.replace("|", r"\|")
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from report import model as model_, set_ups, sources
+from report import model as model_, set_ups, sources, text
 from report.captions import FASTER, IN_TURNS, where
 from report.model import NOISY, ONE_PROCESS, Card, Model, Point, interval
 from report.panels import APPENDIX, BODY, FILE
-from report.places import LEAST_DOF, Place, Winner, one, places, ranked, winners
+from report.places import LEAST_DOF, Place, Winner, competing, one, places, ranked, winners
 from report.rows import LEAST_PROCESSES
 from report.scaling_figures import speeds
 from report.selection import by_strategy, speaking
 from report.text import count, digits, listed, seconds
-from report.wholes import solves_of, wholes
+from report.wholes import Whole, least_in_all, least_in_solve, over_in_all, solves_of, wholes
 from report.words import BLOCKS, CHOOSES, ELEMENT, MATRIX, NOT_A_STRATEGY, OPERATION, PRECONDITION, PRODUCTS, STRATEGY, \
     jacobian_words, problem_words
 
@@ -28,10 +28,11 @@ class Answer:
 
     place: Place
     won: Winner
-    matrix: model_.Time | None  # time of a product with the fastest matrix over the fastest one's
-    over: Point | None  # that matrix
-    sustained: Point | None  # the fastest one without a pause
-    matrix_sustained: model_.Time | None  # the same matrix over it, both without a pause
+    matrix: Point | None  # of products, the fastest with an assembled matrix
+    other: Point | None   # the fastest without one, where there is a matrix
+    sustained: Point | None  # the fastest of all without a pause
+    ratio: model_.Time | None  # time of that matrix over the other one's
+    ratio_sustained: model_.Time | None  # the same, both without a pause
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Table:
     rows: list[list[Cell]]
     words: int = 1  # so many columns at the left hold words; the others are numbers
     wanted: str = BODY  # where in the report
+    stacked: bool = False  # HTML has intervals, and what cells say behind them, in lines of their own
 
     @property
     def kind(self) -> str:
@@ -165,11 +167,14 @@ def fastest_matrix(some: Sequence[Point], own: Point) -> Point | None:
 
 
 def answer(model: Model, place: Place, won: Winner, some: Sequence[Point]) -> Answer:
-    own = won.fastest[0]
-    matrix = fastest_matrix(some, own)
-    sustained, beside = model.sustained(own), model.sustained(matrix) if matrix else None
-    both = model_.counted(beside, sustained) if sustained and beside and sustained.run == beside.run else None
-    return Answer(place, won, model_.counted(matrix, own) if matrix else None, matrix, sustained, both)
+    other = min((p for p in competing(some) if p.strategy not in MATRIX), key=lambda p: p.time.value)
+    matrix = fastest_matrix(some, other)
+    sustained = model.sustained(won.fastest[0])
+    if not matrix:
+        return Answer(place, won, None, None, sustained, None, None)
+    own, beside = model.sustained(other), model.sustained(matrix)
+    both = model_.counted(beside, own) if own and beside and own.run == beside.run else None
+    return Answer(place, won, matrix, other, sustained, model_.counted(matrix, other), both)
 
 
 @functools.cache
@@ -178,27 +183,29 @@ def answers(model: Model) -> list[Answer]:
     return [answer(model, place, won, at[place]) for place, won in winners(model).items()]
 
 
-WITHOUT_PAUSE = ("10⁹ DoF/s, sustained", "matrix / it, sustained")
-ANSWER = ["card", "element", "mesh", "operation", "fastest", "matrix", "DoF", "10⁹ DoF/s", "next / it", "matrix / it",
-          *WITHOUT_PAUSE, "of"]
+WITHOUT_PAUSE = ("10⁹ DoF/s, sustained", "matrix / other, sustained")
+ANSWER = ["card", "element", "mesh", "operation", "fastest", "tie", "matrix", "DoF", "10⁹ DoF/s", "next / it",
+          "matrix / other", *WITHOUT_PAUSE, "of"]
 ALONE = " alone"  # of a matrix: the other one with blocks of its own was not compared
-SAID = (f"The fastest strategy, or those that are not told apart (=); it is faster than all others {FASTER}. Then: the "
+SAID = (f"The fastest strategy, which is faster than all others {FASTER}; or those that are not told apart (=, *tie*: yes), or, "
+        "where another run has a strategy that was not proved slower, that one behind a question mark (*tie*: open). Then: the "
         "fastest product with an assembled matrix, assembly not counted, of those measured in the same run (*alone*: the "
-        "matrix with half of the blocks was not measured there, and can be faster than that); the strategy's throughput in "
-        "10⁹ degrees of freedom per second; how much slower the next one is, and that matrix, with the ends between which "
-        "these ratios count; and of how many strategies, compared in this run or within another one. Where another run has a strategy that was not proved slower, "
-        "it is named behind a question mark, and nobody is called the fastest. All points plastic, doubles; " + IN_TURNS + ".")
-SAID_SUSTAINED = (" *Sustained*: the same strategy, and the same matrix over it, where both worked for ten seconds "
-                  "without a pause, at the clock that the card's power allows; empty: not measured so.")
+        "matrix with half of the blocks was not measured there, and can be faster than that); the throughput of the first "
+        "strategy in 10⁹ degrees of freedom per second; two ratios with the ends between which they count, ties among them: "
+        "the time of the next strategy over that of the first, and of that matrix over the fastest strategy without one "
+        "(named behind *over* where it is not the first; empty: no product with a matrix); and of how many strategies, "
+        "compared in this run or within another one. All points plastic, doubles; " + IN_TURNS + ".")
+SAID_SUSTAINED = (" *Sustained*: the same strategies where they worked for ten seconds without a pause, at the clock that the "
+                  "card's power allows; empty: not measured so.")
 
 
 def answer_cells(entry: Answer) -> list[Cell]:
     """In the order of ANSWER."""
     (card, element, operation, mesh, n), won = entry.place, entry.won
-    words = [card.short, ELEMENT[element], mesh, OPERATION[operation], level(won), over(entry)]
+    words = [card.short, ELEMENT[element], mesh, OPERATION[operation], level(won), tie(won), over(entry)]
     return [Cell(text) for text in words] + [
-        size(n), number(won.fastest[0].throughput, GIGA), number(won.gain), number(entry.matrix),
-        number(entry.sustained.throughput if entry.sustained else None, GIGA), number(entry.matrix_sustained),
+        size(n), number(won.fastest[0].throughput, GIGA), number(won.gain), number(entry.ratio),
+        number(entry.sustained.throughput if entry.sustained else None, GIGA), number(entry.ratio_sustained),
         Cell(str(won.of), won.of)]
 
 
@@ -211,7 +218,7 @@ def answers_as(name: str, title: str, entries: Sequence[Answer], caption: str, m
     kept = [i for i in range(len(columns)) if i not in empty]
     said = SAID + (SAID_SUSTAINED if len(empty) < len(WITHOUT_PAUSE) else "")
     return Table(name, title, f"{said} {caption}", [columns[i] for i in kept],
-                 [[line[i] for i in kept] for line in lines], words=6, wanted=APPENDIX)
+                 [[line[i] for i in kept] for line in lines], words=7, wanted=APPENDIX)
 
 
 def in_order(model: Model, entries: Iterable[Answer]) -> list[Answer]:
@@ -233,12 +240,18 @@ def level(won: Winner) -> str:
     return words + (f" ? {STRATEGY[won.missed[0]]}" + " …" * (len(won.missed) > 1) if won.missed else "")
 
 
+def tie(won: Winner) -> str:
+    """Whether several are the fastest; open: nobody is, because another run has a strategy that was not proved slower."""
+    return "yes" if len(won.fastest) > 1 else "open" if won.missed else "no"
+
+
 def over(entry: Answer) -> str:
-    """The matrix that stands beside the fastest."""
-    if not entry.over:
+    """The matrix that ratios are of, and the strategy that they are over, where that is not the first one."""
+    if not entry.matrix or not entry.other:
         return ""
-    words = STRATEGY[entry.over.strategy].removeprefix("matrix, ")
-    return words + (ALONE if BLOCKS[1] in entry.won.lacks + entry.won.missed else "")
+    words = STRATEGY[entry.matrix.strategy].removeprefix("matrix, ")
+    words += ALONE if BLOCKS[1] in entry.won.lacks + entry.won.missed else ""
+    return words + ("" if entry.other == entry.won.fastest[0] else f" over {STRATEGY[entry.other.strategy]}")
 
 
 def choice_table(model: Model) -> Table | None:
@@ -294,7 +307,8 @@ def break_even_table(model: Model) -> Table | None:
         return None
     return Table("break-even", "Set-ups repaid",
                  "After how many products a strategy has taken no longer than one without a set-up, its own included, at "
-                 "the boxes of the tables of strategies; of matrices with one assembly. Empty: never, or not measured. "
+                 "the boxes of the tables of strategies; of matrices with one assembly. Empty: never, not "
+                 "measured, or both products are not told apart. "
                  f"Set-ups in ms, the median over processes; {where(runs)}.",
                  ["card", "element", "strategy", "DoF", "set-up"] +
                  [f"{OPERATION[o]}s beside {STRATEGY[s]}" for s in beside for o in operations], rows, words=3,
@@ -445,6 +459,37 @@ def processes_table(model: Model) -> Table:
         wanted=APPENDIX)
 
 
+def yes(said: object) -> Cell:
+    return Cell("yes" if said else "no")
+
+
+def took(strategy: str, time: float) -> Cell:
+    return Cell(f"{STRATEGY[strategy]}, {seconds(time)}", time)
+
+
+def pair(at: Mapping[str, Whole], seconds_of: Callable[[Whole], float]) -> tuple[Whole, Whole] | None:
+    """The matrix that takes least, and the strategy without one that does."""
+    sides = [[w for s, w in at.items() if s in BLOCKS], [w for s, w in at.items() if s not in MATRIX]]
+    if not all(sides):
+        return None
+    matrix, other = (min(side, key=seconds_of) for side in sides)
+    return matrix, other
+
+
+def solve_ratio(at: Mapping[str, Whole]) -> Cell:
+    both = pair(at, lambda w: w.solve.time.value)
+    return number(model_.counted(both[0].solve, both[1].solve) if both else None)
+
+
+def ratio_in_all(at: Mapping[str, Whole]) -> Cell:
+    """With set-ups."""
+    both = pair(at, lambda w: w.total)
+    if not both:
+        return Cell("")
+    ratio = over_in_all(*both)
+    return Cell(text.interval(*ratio), ratio[0])
+
+
 def solve_choice_table(model: Model) -> Table | None:
     """Of each place of solves_of: who takes least, without and with set-up."""
     cards = {card: i for i, card in enumerate(model.cards)}
@@ -454,15 +499,10 @@ def solve_choice_table(model: Model) -> Table | None:
     for (card, case, element, _, precondition, n), some in found:
         runs.append(some[0].run)
         at = wholes(some)
-        cells = []
-        for seconds_of, level in ((lambda w: w.solve.time.value, lambda w, of: model_.counted(w.solve, of.solve).low <= 1),
-                                  (lambda w: w.total, lambda w, of: w.ends[0] <= of.ends[1])):
-            least = min(at, key=lambda s: seconds_of(at[s]))
-            tie = "~" * any(s != least and level(w, at[least]) for s, w in at.items())
-            matrices = [seconds_of(at[s]) for s in BLOCKS if s in at]
-            matrix = min(matrices) / seconds_of(at[least]) if matrices else None
-            cells += [Cell(f"{STRATEGY[least]}, {seconds(seconds_of(at[least]))}{tie}", seconds_of(at[least])),
-                      Cell(digits(matrix), matrix) if matrix else Cell("")]
+        first, *level = least_in_solve(at)
+        least, *level_in_all = least_in_all(at)
+        cells = [took(first, at[first].solve.time.value), yes(level), solve_ratio(at),
+                 took(least, at[least].total), yes(level_in_all), ratio_in_all(at)]
         rows.append([
             Cell(card.short),
             Cell(f"{ELEMENT[element]}, {problem_words(case)}"),
@@ -475,13 +515,14 @@ def solve_choice_table(model: Model) -> Table | None:
         return None
     return Table(
         "solve-choice", "Which strategy solves in the least time",
-        "Whole solves, on GPUs with CUDA graphs: the strategy that takes least, its time, and how many times as long the "
-        f"assembled matrix takes ({' or '.join(STRATEGY[s] for s in measured)}{', measured alone' * (len(measured) == 1)}); "
+        "Whole solves, on GPUs with CUDA graphs: the strategy that takes least and its time; whether another one is not told "
+        "from it (*tie*), of solves by the rule of all tables; and how many times as long the "
+        f"assembled matrix takes ({' or '.join(STRATEGY[s] for s in measured)}{', measured alone' * (len(measured) == 1)}) "
+        "as the fastest strategy without a matrix (*other*), with the ends between which the ratio counts; "
         "then the same with the set-ups of mesh, strategy and "
-        "preconditioner, and their share; of how many strategies. *Fixed iterations*: 20 Newton iterations of 30 GMRES iterations each; "
-        "*load steps*: to convergence. Medians of one run each. ~: not told from another one, of solves by the rule of all "
-        f"tables; set-ups that a process timed once count as different from a factor of {set_ups.APART} on. Intervals "
-        "are in the table of all solves. "
+        f"preconditioner, where those that a process timed once count as different from a factor of {set_ups.APART} on, and their "
+        "share; of how many strategies. *Fixed iterations*: 20 Newton iterations of 30 GMRES iterations each; "
+        "*load steps*: to convergence. Medians of one run each; intervals of times are in the table of all solves. "
         f"{kinds(p.time for _, some in found for p in some).partition(':')[0]}; {where(runs)}.",
-        ["card", "problem", "preconditioner", "DoF", "least", "matrix / it", "least, set-up", "matrix / it, set-up",
-         "set-ups of it, %", "of"], rows, words=3)
+        ["card", "problem", "preconditioner", "DoF", "least", "tie", "matrix / other", "least, set-up", "tie, set-up",
+         "matrix / other, set-up", "set-ups of least, %", "of"], rows, words=3)

@@ -2,10 +2,13 @@
 
 import pathlib
 import re
+import shutil
+import subprocess
 import tempfile
 import unittest
+from collections.abc import Sequence
 
-from report import panels, render
+from report import choice, panels, render
 from report.render import blocks, tables
 from tests.report.test_render import Page
 
@@ -36,7 +39,42 @@ class Places(unittest.TestCase):
         Page(made["report.html"])
         (rows,) = re.findall(r'<script type="text/plain">\n(.*?)\n</script>', made["report.html"], re.DOTALL)
         self.assertEqual([line.split("\t") for line in rows.split("\n")],
-                         [[f"<code>r&lt;{i}</code>", f"{i}.00 M¦{1e6 * i:.6g}"] for i in range(90)])
+                         [[f"<code>r&lt;{i}</code>", f"{i}.00\u00a0M¦{1e6 * i:.6g}"] for i in range(90)])
+
+
+# Says how wide a page and its tables are; the page that holds it collects what several say.
+SAYS = """<script>onload = () => parent.postMessage([innerWidth, document.documentElement.scrollWidth,
+    ...[...document.querySelectorAll(".wide")].map(e => e.scrollWidth - e.clientWidth)].join(" "), "*")</script>"""
+COLLECTS = """<pre></pre><script>onmessage = e => document.querySelector("pre").append(e.data + "\\n")</script>"""
+BROWSER = next((name for name in ("chromium", "chromium-browser", "google-chrome") if shutil.which(name)), "")
+
+
+class Widths(unittest.TestCase):
+    def widths(self, table: tables.Table, windows: Sequence[int]) -> dict[int, list[int]]:
+        """Of each window: how wide the page is, and by how much its table is wider than its place."""
+        told = blocks.Document("t", "a", [blocks.Section("s", "S", [table])], {})
+        path = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.assertEqual(render.render(told, path), [])
+        page = (path / "report.html").read_text()
+        (path / "page.html").write_text(page.replace("</body>", f"{SAYS}</body>"))
+        frames = "".join(f'<iframe width="{n}" height="900" style="border: 0" src="page.html"></iframe>' for n in windows)
+        (path / "all.html").write_text(f"{COLLECTS}{frames}")
+        done = subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={path / 'user'}",
+                               "--virtual-time-budget=5000", "--dump-dom", (path / "all.html").as_uri()],
+                              capture_output=True, text=True, timeout=120)
+        found = re.search("<pre>(.*?)</pre>", done.stdout, re.DOTALL)
+        self.assertTrue(found, done.stderr[-1000:])
+        return {line[0]: line[1:] for line in ([int(n) for n in said.split()] for said in found[1].split("\n") if said)}
+
+    @unittest.skipUnless(BROWSER, "Chromium is missing")
+    def test_the_table_of_strategies_to_take_fits_a_laptop_and_a_telephone(self):
+        """Its widest cells in all columns; at 1200 pixels there is room for wider letters of other systems."""
+        words, ratio = ["Hex27", "Intel Xeon", "the matrix"], "≤ 0.959 (0.899–0.959)¹~, 98.3 K"
+        line = [tables.Cell(text) for text in words + [ratio] * (len(choice.SHOWN) - len(words))]
+        table = tables.Table("take", "T", "", list(choice.SHOWN), [line] * 3, words=len(words), stacked=True)
+        for window, (page, *beyond) in self.widths(table, (1366, 1280, 1200, 390)).items():
+            self.assertLessEqual(page, window)
+            self.assertEqual(beyond, [0], window)
 
 
 if __name__ == "__main__":

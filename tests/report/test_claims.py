@@ -70,11 +70,11 @@ class Page(unittest.TestCase):
         for entry in tables.answers(small.committed()):
             card, element, operation, _, n = entry.place
             p = told.get((card.machine, element, n))
-            if card.backend == "cuda" and operation == "jacvec" and p and entry.over and entry.over.strategy in words.BLOCKS \
+            if card.backend == "cuda" and operation == "jacvec" and p and entry.matrix and entry.matrix.strategy in words.BLOCKS \
                     and entry.won.fastest[0].strategy == "patch":
                 with self.subTest(entry.place):
                     self.assertEqual([text.digits(x) for x in (p.ratio.value, p.ratio.low, p.ratio.high)],
-                                     [text.digits(x) for x in (entry.matrix.value, entry.matrix.low, entry.matrix.high)])
+                                     [text.digits(x) for x in (entry.ratio.value, entry.ratio.low, entry.ratio.high)])
                     self.assertEqual(bool(p.lacks), words.BLOCKS[1] in entry.won.lacks)
                 compared += 1
         self.assertGreater(compared, 20)

@@ -7,8 +7,9 @@ import shutil
 import subprocess
 import tempfile
 import unittest
+from unittest import mock
 
-from report import figures, gnuplot, model, panels, scaling_figures, study_figures
+from report import figures, gnuplot, model, panels, product_figures, scaling_figures, study_figures
 from report.product_figures import roofline
 from report.words import OPERATION, PRODUCTS
 from tests.report import small
@@ -149,7 +150,7 @@ class Content(Small):
         built = model.build(small.results(self.path / "sizes", c1=lines))
         (f,) = [f for f in figures.all_figures(built) if f.name == "winners-h200"]
         words = [w[2].replace(chr(160), " ") for w in f.panels[-1].words]
-        self.assertLessEqual({"4.88 M–", "5.06 M", "6.44 M"}, set(words))
+        self.assertLessEqual({"4.88–", "5.06 M", "6.44 M"}, set(words))
 
     def test_a_map_names_patch_where_its_two_forms_are_level(self):
         lines = small.plenty() + [r | {"variant": "patch_ordered", "median_s": 1.05 * r["median_s"]} for r in small.plenty()
@@ -278,6 +279,35 @@ class Committed(unittest.TestCase):
                 for x, y, text, _, at in f.panels[-1].words:
                     if panel.frame == 1 and at == "left" and x < left and upper < y < lower:
                         self.assertLess(x + panels.LETTER * len(text), left - 0.99, f"{f.name}: {text}")
+
+    def test_words_of_a_map_do_not_meet(self):
+        """Sizes, kinds of meshes and names in cells, each with the one at its right: half a letter is between them."""
+        lines: dict[tuple[str, float], list[tuple[float, float, str]]] = {}
+        for f in (f for f in self.forms if f.name.startswith("winners")):
+            for x, y, text, _, at in f.panels[-1].words:
+                width = panels.LETTER * len(text)
+                left = x - {"left": 0, "center": width / 2, "right": width}[at]
+                lines.setdefault((f.name, round(y, 2)), []).append((left, left + width, text))
+        self.assertGreater(len(lines), 100)
+        for (name, _), words in lines.items():
+            words.sort()
+            for (_, end, one), (start, _, other) in zip(words, words[1:]):
+                self.assertGreater(start - end, panels.LETTER / 2, f"{name}: {one}, {other}")
+
+    def test_sizes_of_a_map_say_their_unit_once(self):
+        for ends, said in (((6440067, 6440067), ["6.44\u00a0M"]), ((292008, 311052), ["311\u00a0K", "292–"]),
+                           ((952000, 1_050_000), ["1.05\u00a0M", "952\u00a0K–"]), ((950, 1029), ["1.03\u00a0K", "950–"])):
+            self.assertEqual(product_figures.size_lines(*ends), said)
+
+    def test_a_long_kind_of_mesh_lifts_the_next_one(self):
+        """Two kinds with one column each, where cells are narrow."""
+        level = mock.Mock(decided=False, fastest=[mock.Mock(strategy="patch")] * 2, missed=())
+        columns = [("irregular", 1), ("tube", 1)]
+        won = {("hex8", "jacvec", *column): (("", "", "", "", 1000), level) for column in columns}
+        for cell, heights in ((product_figures.CELL, [-1.45, -1.45]), (0.9, [-1.45, -1.81])):
+            width = product_figures.MAP_LEFT + 0.1 + cell * len(columns)
+            panel, _ = product_figures.map_of(won, columns, [("hex8", "jacvec")], width)
+            self.assertEqual([y for _, y, text, *_ in panel.words if text in ("irregular", "tube")], heights)
 
     def test_crowded_ticks_lose_words_and_stay(self):
         axis = panels.decades("n", [1e3, 1e7], panels.size)

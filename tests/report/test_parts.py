@@ -59,7 +59,7 @@ class Take(unittest.TestCase):
             found = choice.table_of_report({}, mock.Mock(cards=[model.Card("m", "cuda", "NVIDIA H200", 0)]))
         self.assertEqual([cell.text for cell in found.rows[0]][:2], ["Hex8", "H200"])
         self.assertEqual(found.rows[0][list(choice.SHOWN).index("plastic solve: box")].text, "1.50, 3.09 M")
-        self.assertEqual(found.columns, list(choice.SHOWN))
+        self.assertEqual((found.columns, found.stacked), (list(choice.SHOWN), True))
         with mock.patch.object(choice, "lines", lambda known, model: []):
             self.assertIsNone(choice.table_of_report({}, mock.Mock(cards=[])))
 

@@ -10,12 +10,13 @@ import tempfile
 import unittest
 from unittest import mock
 
-from report import captions, figures, gnuplot, model, panels, render
+from report import captions, figures, gnuplot, model, panels, places, render
 from report.render import document as document_
-from report.render import latex
+from report.render import latex, markup
 from report.render import tables
 from report.render.jacobians import jacobians_table
 from report.wholes import solves_of
+from report.words import MATRIX
 from tests.report import small
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
@@ -48,6 +49,7 @@ class Page(html.parser.HTMLParser):
         told = dict(attributes)
         self.ids += [told["id"]] if "id" in told else []
         self.addresses += [told[k] for k in ("src", "href", "xlink:href") if k in told]
+        self.cells += [""] * (tag == "td")
         if tag not in VOID:
             self.open.append(tag)
 
@@ -61,8 +63,8 @@ class Page(html.parser.HTMLParser):
         self.open.pop()
 
     def handle_data(self, data):
-        if self.open and self.open[-1] == "td":
-            self.cells.append(data)
+        if "td" in self.open:
+            self.cells[-1] += data
 
 
 def setUpModule():
@@ -179,6 +181,7 @@ class Rendered(unittest.TestCase):
                 "box",
                 "tangent product",
                 "patch",
+                "no",
                 "3×3 alone",
                 "6.44 M",
                 "10.0 (9.90–10.1)",
@@ -195,9 +198,11 @@ class Rendered(unittest.TestCase):
                 "multigrid",
                 "311 K",
                 "patch, 50.0 ms",
-                "3.00",
+                "no",
+                "3.00 (2.71–3.32)",
                 "patch, 80.0 ms",
-                "2.08",
+                "no",
+                "2.08 (1.84–2.36)",
                 "37.5",
                 "3",
             ],
@@ -207,7 +212,37 @@ class Rendered(unittest.TestCase):
         near = [row | {"median_s": 0.052, "ci95_low_s": 0.0519, "ci95_high_s": 0.0521} if row.get("krylov")
                 and row["variant"] == "element_atomic" and row["operation"] == "solve" else row for row in small.plenty()]
         built = model.build(small.results(self.path / "near", c1=near))
-        self.assertEqual(tables.solve_choice_table(built).rows[0][4].text, "patch, 50.0 ms~")
+        table = tables.solve_choice_table(built)
+        told = dict(zip(table.columns, [cell.text for cell in table.rows[0]]))
+        self.assertEqual((told["least"], told["tie"], told["matrix / other"]), ("patch, 50.0 ms", "yes", "3.00 (2.71–3.32)"))
+
+    def test_ratios_are_there_where_strategies_tie(self):
+        """A reader of the CSV file has the number and its ends; that they tie is a column of its own."""
+        def of(name: str, *pairs: tuple[str, float]) -> dict[str, str]:
+            lines = [small.row(seconds * 6440067e-9, 0.01, variant=strategy, case="box128-distorted", n_dof=6440067)
+                     for strategy, seconds in pairs]
+            table = tables.choice_table(model.build(small.results(self.path / name, c1=lines)))
+            render.write_csv(table, self.path)
+            with open(self.path / "choice.csv", newline="") as file:
+                (line,) = csv.DictReader(file)
+            return {head: line[head] for head in ("fastest", "tie", "matrix", "next / it", "matrix / other")}
+
+        patch, atomics, matrix = ("patch", 0.1), ("element_atomic", 0.3), "assembled_symmetric"
+        self.assertEqual(of("tie", patch, ("patch_ordered", 0.106), (matrix, 0.2)),
+                         {"fastest": "patch = patch, reproducible", "tie": "yes", "matrix": "upper half",
+                          "next / it": "1.06 (0.964–1.17)", "matrix / other": "2.00 (1.82–2.20)"})
+        self.assertEqual(of("with-matrix", patch, atomics, (matrix, 0.098)),
+                         {"fastest": "matrix, upper half = patch", "tie": "yes", "matrix": "upper half over patch",
+                          "next / it": "1.02 (0.928–1.12)", "matrix / other": "0.980 (0.891–1.08)"})
+        self.assertEqual(of("matrix", patch, atomics, (matrix, 0.05)),
+                         {"fastest": "matrix, upper half", "tie": "no", "matrix": "upper half over patch",
+                          "next / it": "2.00 (1.82–2.20)", "matrix / other": "0.500 (0.455–0.550)"})
+
+    def test_committed_ratios_are_there_wherever_both_sides_were_measured(self):
+        for entry in tables.answers(small.committed()):
+            some = places.places(small.committed().kernels)[entry.place]
+            with_matrix = entry.place[2].startswith("jacvec") and any(p.strategy in MATRIX for p in some)
+            self.assertEqual((entry.won.gain is None, entry.ratio is None), (False, not with_matrix), entry.place)
 
     def held(self, name: str, seconds: float) -> dict:
         """A product of the largest box without a pause: times as long as `seconds` for 10⁹ degrees of freedom."""
@@ -226,7 +261,7 @@ class Rendered(unittest.TestCase):
         self.assertEqual([p.n_dof for p in built.kernels if p.run.commit == "c2"], [])
         self.assertEqual((answer.won.fastest[0].strategy, answer.sustained.run.commit), ("patch", "c2"))
         line = dict(zip(tables.choice_table(built).columns, [c.text for c in tables.answer_cells(answer)]))
-        self.assertEqual((line["10⁹ DoF/s"], line["matrix / it"]), ("10.0 (9.90–10.1)", "4.00 (3.64–4.40)"))
+        self.assertEqual((line["10⁹ DoF/s"], line["matrix / other"]), ("10.0 (9.90–10.1)", "4.00 (3.64–4.40)"))
         self.assertEqual([line[name] for name in tables.WITHOUT_PAUSE], ["8.00 (7.92–8.08)", "3.20 (2.91–3.52)"])
         table = tables.strategies_table(built, built.cards[0], "hex8")
         cells = {row[0].text: row[table.columns.index("tangent product, sustained")].text for row in table.rows}
@@ -257,13 +292,14 @@ class Rendered(unittest.TestCase):
         built = model.build(small.results(self.path / "missed", c1=small.plenty(), c2=half))
         (entry,) = [e for e in tables.answers(built) if e.place[1:] == ("hex8", "jacvec", "box", 6440067)]
         self.assertFalse(entry.won.decided)
-        self.assertEqual((tables.level(entry.won), tables.over(entry)), ("patch ? matrix, upper half", "3×3 alone"))
+        self.assertEqual((tables.level(entry.won), tables.tie(entry.won), tables.over(entry)),
+                         ("patch ? matrix, upper half", "open", "3×3 alone"))
 
     def test_sustained_rates_of_two_runs_have_no_ratio(self):
         _, answer = self.with_sustained("two-runs", c1=small.plenty(), c2=[self.held("patch", 0.125)],
                                         c3=[self.held("assembled_bsr", 0.4)])
-        self.assertEqual((answer.sustained.run.commit, answer.matrix_sustained), ("c2", None))
-        self.assertEqual(answer.matrix.value, 4.0)
+        self.assertEqual((answer.sustained.run.commit, answer.ratio_sustained), ("c2", None))
+        self.assertEqual(answer.ratio.value, 4.0)
 
     def test_without_sustained_rows_there_are_no_such_columns(self):
         for table in (tables.choice_table(self.model),
@@ -460,6 +496,12 @@ class Languages(unittest.TestCase):
         self.assertEqual(
             render.to_html("a<b `c&d` **e** [f](g)"), 'a&lt;b <code>c&amp;d</code> <strong>e</strong> <a href="g">f</a>'
         )
+
+    def test_lines_of_a_cell_break_beside_intervals_alone(self):
+        for text, said in (("≤ 1.46 (1.11–1.60)¹~, 6.44 M", "≤\u00a01.46 <span>(1.11–1.60)¹~,</span> 6.44\u00a0M"),
+                           ("**1.50** (1.4–1.6)", "<strong>1.50</strong> <span>(1.4–1.6)</span>"),
+                           ("a (b) 50.0 ms", "a (b) 50.0 ms")):
+            self.assertEqual(markup.to_cell(text), said)
 
     def test_cells_that_begin_with_their_number_need_none_beside(self):
         for text, number, apart in (("3.42 (3.41–3.42)", 3.41574, False), ("43.0~", 42.9934, False), ("13", 13, False),
