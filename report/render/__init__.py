@@ -57,11 +57,32 @@ def told_apart(cell: Cell) -> bool:
     return cell.number is not None and (leading is None or abs(float(leading[0]) - cell.number) > 0.006 * abs(cell.number))
 
 
+# A cell of a number: "16.3 (16.2–16.4)", "≤ 1.95 (1.77–2.14)¹~", "6.44 M".
+NUMBER = re.compile(r"(?P<most>≤ )?(?P<value>-?[\d.]+)(?P<unit> [KMG])?(?: \((?P<low>-?[\d.]+)–(?P<high>-?[\d.]+)\))?"
+                    r"(?P<marks>[¹~†‡]*)")
+NONE = ("", "-")
+
+
+def parted(head: str, cells: list[Cell]) -> list[tuple[str, list[str]]]:
+    """A table's column in a CSV file. Where all its cells are numbers it has numbers alone, those with a unit in full, and
+    the ends of their intervals and what stands about them are columns of their own."""
+    found = [NUMBER.fullmatch(cell.text) for cell in cells]
+    if not any(found) or any(cell.text not in NONE and (match is None or cell.number is None)
+                             for cell, match in zip(cells, found)):
+        return [(head, [cell.text for cell in cells])]
+    more = [(f"{head}, {end}", [(match[end] or "") if match else "" for match in found]) for end in ("low", "high")]
+    more.append((f"{head}, mark", [(match["most"] or "").strip() + match["marks"] if match else "" for match in found]))
+    numbers = [(f"{cell.number:.9g}" if match["unit"] else match["value"]) if match else ""
+               for cell, match in zip(cells, found)]
+    return [(head, numbers)] + [column for column in more if any(column[1])]
+
+
 def write_csv(table: Table, folder: pathlib.Path) -> None:
+    columns = [column for i, head in enumerate(table.columns) for column in parted(head, [row[i] for row in table.rows])]
     with open(folder / f"{table.name}.csv", "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(table.columns)
-        writer.writerows([cell.text for cell in row] for row in table.rows)
+        writer.writerow(head for head, _ in columns)
+        writer.writerows(zip(*(cells for _, cells in columns)))
 
 
 def write_tables(document: Document, folder: pathlib.Path) -> None:
