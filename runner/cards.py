@@ -12,6 +12,7 @@ import contextlib
 import dataclasses
 import os
 import pathlib
+import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
@@ -62,10 +63,12 @@ def take_turns(items: Iterable[T], workers: Mapping[int, frozenset[int]], turn: 
     """Calls work(item, worker) for all items, each worker one after the other, on its cores. Workers hold `turn` but
     where they give it up. What one raises ends all when they have ended their items; where this thread is interrupted,
     `stop` must end what they wait for."""
-    waiting, faults = collections.deque(items), list[BaseException]()
+    waiting, faults, begun = collections.deque(items), list[BaseException](), threading.Event()
 
     def run(worker: int) -> None:
-        os.sched_setaffinity(0, workers[worker])  # of this thread, and of programs that it starts
+        begun.wait()
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)  # of this thread, and of programs that it starts
+        os.sched_setaffinity(0, workers[worker])  # the same
         with turn:
             while waiting and not faults:
                 try:
@@ -74,13 +77,21 @@ def take_turns(items: Iterable[T], workers: Mapping[int, frozenset[int]], turn: 
                     faults.append(fault)
 
     threads = [threading.Thread(target=run, args=(worker,), name=f"card {worker}") for worker in workers]
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
-        for thread in threads:
-            thread.start()
+        # A thread whose start a signal interrupts is one that nobody can wait for.
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            for thread in threads:
+                thread.start()
+            begun.set()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for thread in threads:
             thread.join()
     except BaseException:
         waiting.clear()
+        begun.set()
         stop()
         for thread in threads:
             if thread.ident:

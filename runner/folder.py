@@ -172,7 +172,7 @@ class Folder:
 
     def remove_parts(self) -> None:
         for part in self.scratch.glob("*.part"):
-            part.unlink()
+            part.unlink(missing_ok=True)
 
     def remove_parts_of(self, point: points.Point, process: int) -> None:
         """Not those of another process, which may be at work."""

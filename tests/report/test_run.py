@@ -841,6 +841,29 @@ class Cards(Folder):
         self.assertEqual(again.counts.kept + again.counts.measured, sum(task.processes for task in again.tasks))
         self.assertLessEqual(again.counts.kept, len(finished))
 
+    def test_an_interruption_at_any_moment_leaves_nobody_at_work(self):
+        """Also while threads start."""
+        before = signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(run.Interrupted()))
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        here = dict.fromkeys(range(6), frozenset(os.sched_getaffinity(0)))
+        n_interrupted, late = 0, []
+        for i in range(300):
+            is_over: list[bool] = []
+
+            def work(item: int, worker: int, is_over: list[bool] = is_over) -> None:
+                late.extend(is_over)
+                time.sleep(0.0005)
+                late.extend(is_over)
+
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-5 + 4e-6 * i)
+                cards.take_turns(range(200), here, threading.Lock(), work, lambda: None)
+            except run.Interrupted:
+                n_interrupted += 1
+            is_over.append(True)
+            time.sleep(0.001)
+        self.assertEqual((n_interrupted, late), (300, []))
+
     def test_cards_have_whole_cores_and_names_that_cuda_knows(self):
         with unittest.mock.patch.object(cards, "whole_cores", lambda threads: [[0, 4], [1, 5], [2, 6], [3, 7]]):
             found = cards.cards_of(2, {}, range(8))
