@@ -14,6 +14,7 @@ import os
 import pathlib
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
@@ -63,39 +64,44 @@ def take_turns(items: Iterable[T], workers: Mapping[int, frozenset[int]], turn: 
     """Calls work(item, worker) for all items, each worker one after the other, on its cores. Workers hold `turn` but
     where they give it up. What one raises ends all when they have ended their items; where this thread is interrupted,
     `stop` must end what they wait for."""
-    waiting, faults, begun = collections.deque(items), list[BaseException](), threading.Event()
+    waiting, faults, ended = collections.deque(items), list[BaseException](), list[int]()
+    begun, n_started = threading.Event(), 0
 
     def run(worker: int) -> None:
         begun.wait()
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)  # of this thread, and of programs that it starts
         os.sched_setaffinity(0, workers[worker])  # the same
-        with turn:
-            while waiting and not faults:
-                try:
-                    work(waiting.popleft(), worker)
-                except BaseException as fault:  # noqa: BLE001: raised below
-                    faults.append(fault)
+        try:
+            with turn:
+                while waiting and not faults:
+                    try:
+                        work(waiting.popleft(), worker)
+                    except BaseException as fault:  # noqa: BLE001: raised below
+                        faults.append(fault)
+        finally:
+            ended.append(worker)
 
-    threads = [threading.Thread(target=run, args=(worker,), name=f"card {worker}") for worker in workers]
+    def wait() -> None:
+        """Not by join(): where a signal interrupts it, Python 3.11 takes the thread for one that has ended."""
+        while len(ended) < n_started:
+            time.sleep(0.01)
+
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
-        # A thread whose start a signal interrupts is one that nobody can wait for.
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        try:
-            for thread in threads:
-                thread.start()
+        try:  # a thread whose start a signal interrupts is one that nobody can wait for
+            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+            for worker in workers:
+                threading.Thread(target=run, args=(worker,), name=f"card {worker}").start()
+                n_started += 1
             begun.set()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        for thread in threads:
-            thread.join()
+        wait()
     except BaseException:
         waiting.clear()
         begun.set()
         stop()
-        for thread in threads:
-            if thread.ident:
-                thread.join()
+        wait()
         raise
     if faults:
         raise faults[0]
