@@ -69,15 +69,14 @@ def take_turns(items: Iterable[T], workers: Mapping[int, frozenset[int]], turn: 
 
     def run(worker: int) -> None:
         begun.wait()
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)  # of this thread, and of programs that it starts
-        os.sched_setaffinity(0, workers[worker])  # the same
         try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)  # of this thread, and of programs that it starts
+            os.sched_setaffinity(0, workers[worker])  # the same
             with turn:
                 while waiting and not faults:
-                    try:
-                        work(waiting.popleft(), worker)
-                    except BaseException as fault:  # noqa: BLE001: raised below
-                        faults.append(fault)
+                    work(waiting.popleft(), worker)
+        except BaseException as fault:  # noqa: BLE001: raised below
+            faults.append(fault)
         finally:
             ended.append(worker)
 
