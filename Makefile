@@ -301,8 +301,8 @@ $(BUILD)/scaling: $(SCALING_OBJECTS) $(BUILD)/libfebench.a
 $(BUILD)/kernels: $(KERNELS_OBJECTS) $(BUILD)/libfebench.a
 $(BUILD)/first/kernels: $(call object,$(KERNELS_SOURCES) bench/first/no_floats.c bench/first/no_part.c) \
     $(call doubles,$(call objects,$(BENCH_SOURCES))) $(BUILD)/first/libfebench.a
-$(BUILD)/trace.so: bench/trace.c $(BUILD)/flags-c
-	$(call said,CC,$<)$(CC) -std=gnu11 -O2 -shared -fPIC $(WARN) $(DEFINES) $(patsubst -I%,-isystem %,$(CUPTI_FLAGS)) -o $@ $< \
+$(BUILD)/trace.so: bench/trace.c common/base/hash.h $(BUILD)/flags-c
+	$(call said,CC,$<)$(CC) -std=gnu11 -O2 -shared -fPIC $(WARN) $(DEFINES) -I. $(patsubst -I%,-isystem %,$(CUPTI_FLAGS)) -o $@ $< \
 	    $(LDFLAGS) $(CUPTI_LIBS) -lpthread
 # Other forms of assembled_symmetric: their tables come before those in the library.
 FORM_KERNELS := $(foreach form,GATHER COLORS,$(BUILD)/forms/$(form)/kernels)

@@ -12,6 +12,8 @@
  * divided_ns: the same, with a moment at which k of them run counted 1/k for each; these add up to busy_ns.
  * alone_ns: while nothing else ran on the device. Of the device, the same in each of its rows: first_ns,
  * last_ns, and busy_ns, while anything ran. */
+#include "common/base/hash.h"
+
 #include <cupti.h>
 #include <errno.h>
 #include <pthread.h>
@@ -82,8 +84,7 @@ static int is_mark(const char *name)
 {
     for (const char *word = trace.marks; word && *word;) {
         const size_t length = strcspn(word, " ");
-        for (const char *at = name; length && *at; at++)
-            if (!strncmp(at, word, length)) return 1;
+        if (length && memmem(name, strlen(name), word, length)) return 1;
         word += length + strspn(word + length, " ");
     }
     return 0;
@@ -92,10 +93,10 @@ static int is_mark(const char *name)
 /* Its place in trace.keys; -1 where there is no room. */
 static int key_of(const char *name, int in_graph)
 {
-    uint64_t hash = 14695981039346656037u + (uint64_t)in_graph;
-    for (const char *c = name; *c; c++) hash = (hash ^ (uint8_t)*c) * 1099511628211u;
+    fe_hash hash = {.n = 0};
+    fe_hash_add(&hash, strlen(name), name);
     for (int i = 0; i < N_KEY; i++) {
-        const int place = (int)((hash + (uint64_t)i) % N_KEY);
+        const int place = (int)((fe_hash_value(&hash) + (uint64_t)in_graph + (uint64_t)i) % N_KEY);
         key *k = &trace.keys[place];
         if (k->name && k->in_graph == in_graph && !strcmp(k->name, name)) return place;
         if (k->name) continue;
@@ -265,8 +266,7 @@ static void write_name(FILE *file, const char *name)
 static void write_device(FILE *file, int device, records *r, sums *of, running *a)
 {
     uint64_t last = 0;
-    if (!r->n) return;
-    cut(r);
+    if (r->n) cut(r);
     if (!r->n) return;
     memset(of, 0, N_KEY * sizeof *of);
     a->n = 0, a->now = r->at[0].start, a->busy = 0;

@@ -111,19 +111,10 @@ class Launches:
 
 
 @dataclasses.dataclass(frozen=True)
-class Share:
-    """Of one category on one device, in graphs or not; seconds."""
+class Share(Launches):
+    """The same of all kernels of a category; `kernel` is the one that took longest."""
 
-    device: int
     category: str
-    in_graph: bool
-    kernel: str  # the one that took longest
-    launches: int
-    total: float
-    divided: float
-    alone: float
-    span: float
-    busy: float
 
 
 def read(path: pathlib.Path) -> list[Launches]:
@@ -161,9 +152,9 @@ def shares(traced: Sequence[Launches]) -> list[Share]:
     found = []
     for (device, category, in_graph), some in sorted(groups.items(), key=lambda g: (g[0][0], NAMES.index(g[0][1]), g[0][2])):
         longest = max(some, key=lambda one: one.total)
-        found.append(Share(device, category, in_graph, longest.kernel, sum(one.launches for one in some),
+        found.append(Share(device, longest.kernel, in_graph, sum(one.launches for one in some),
                            sum(one.total for one in some), sum(one.divided for one in some),
-                           sum(one.alone for one in some), longest.span, longest.busy))
+                           sum(one.alone for one in some), longest.span, longest.busy, category))
     return found
 
 

@@ -221,7 +221,7 @@ class Records(unittest.TestCase):
         if not any((folder / "cupti.h").is_file() for folder in include):
             raise unittest.SkipTest("bench/trace.c: there is no cupti.h, which comes with the CUDA Toolkit")
         cls.program, cls.file = top / "traced", top / "trace.csv"
-        made = subprocess.run([os.environ.get("CC") or "cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE",
+        made = subprocess.run([os.environ.get("CC") or "cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-I.",
                                *(word for folder in include for word in ("-isystem", str(folder))), "bench/trace.c",
                                "tests/faults/cupti.c", "-o", str(cls.program), "-lpthread"], cwd=ROOT, capture_output=True,
                               text=True, check=False)

@@ -78,7 +78,7 @@ FE_BODY fe_element corner_gather_forces(int kind, int op, const fe_view *m, int 
     return element;
 }
 
-/* Coordinates of all corners, for the diagonal: a lane visits all points for the corners that it holds. */
+/* For the diagonal: coordinates of all corners, because a lane sums over all points of its element. */
 FE_BODY fe_element corner_gather_corners(int kind, const fe_view *m, int first, int last, fe_real x[][3])
 {
     fe_index node[FE_MOST_CORNERS];
