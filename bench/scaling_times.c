@@ -69,7 +69,7 @@ static void take(bench *b, const entrant *e)
 }
 
 /* Calls of a sample: at least 5 ms between two readings of the clock, the same count on all ranks. The faster
- * of two tries counts: one that somebody else interrupted says nothing of the calls. A call of 0.1 s is long
+ * of two tries counts: one that somebody else interrupted says nothing of the calls. A call of 0.02 s is long
  * enough in any case. */
 static fe_status find_calls(bench *b, timed_call call, int argument, int *calls)
 {
@@ -77,7 +77,7 @@ static fe_status find_calls(bench *b, timed_call call, int argument, int *calls)
     *calls = 1;
     FE_TRY(time_calls(b, call, argument, 1, &seconds)); /* may do more than the next ones */
     FE_TRY(time_calls(b, call, argument, 1, &seconds));
-    if (seconds > 0.1) return FE_OK;
+    if (seconds > 0.02) return FE_OK;
     do {
         FE_TRY(time_calls(b, call, argument, *calls, &seconds));
         if (seconds < 5e-3) continue;

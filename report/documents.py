@@ -50,7 +50,8 @@ from runner import readers
 
 PAGE = pathlib.Path("docs/claims.md")
 BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|brief choice|strategies|"
-                   r"predictions|predicted solves|figure|picture|accuracy|references|work|set-ups|assembly|solved|validation|contact)"
+                   r"predictions|predicted solves|figure|picture|accuracy|references|work|set-ups|assembly|solved|validation|contact|"
+                   r"communication)"
                    r"(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 QUANTITY = re.compile(r"\d[\d.,]*[ \u00a0]?(?:(?:[GM]DoF/s|ms|µs|ns|nJ|MHz|GB/s|GFLOP/s|MB|GB|W|s|%)(?![\w³])"
                       r"|times(?= as\b| faster| slower| longer))|\b(?:twice|half|three times|four times)(?= as (?:fast|long))")

@@ -15,6 +15,7 @@ from report.figures import every_figure
 from report.model import ROOT, Card, Model, Point
 from report.panels import Figure
 from report.render.tables import fullest
+from report.render.traces import communication_table
 from report.rows import Fault
 from report.set_ups import Strategies, break_even, by_strategy, fastest_without, of_run
 from report.text import count, digits, listed, table, wrap
@@ -301,6 +302,14 @@ def accuracy(_: str, up: str) -> list[str]:
     return found
 
 
+def communication(_: str, up: str) -> list[str]:
+    """Which share of a solve is communication, by kernel."""
+    told = communication_table(model())
+    if not told:
+        raise Fault("<!-- communication -->: no run has rows of communication.csv")
+    return [*wrap(told.caption), "", *table(told.columns, [[cell.text for cell in line] for line in told.rows], told.words)]
+
+
 KINDS = {"accuracy": accuracy, "references": lambda _, up: bracket.lines(up), "figure": figure, "picture": picture,
          "work": work, "solved": solved, "validation": validation, "contact": contact, "set-ups": set_ups,
-         "assembly": assembly}
+         "assembly": assembly, "communication": communication}

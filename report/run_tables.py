@@ -4,6 +4,7 @@ solves, several ranks, and studies. Strategies and operations have the names tha
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 
 from report import communication as communication_
@@ -355,37 +356,26 @@ def profile_tables(model: Model) -> list[Table]:
 
 def communication_tables(model: Model) -> list[Table]:
     """Shares of the time at work by category of kernels, means over the GPUs of a solve."""
-    meshes: dict[tuple[str, int, str], dict[tuple[str, int, str, int], list[Row]]] = {}
-    for row in study(model, "communication.csv"):
-        solves = meshes.setdefault((row["element"], row["n_dof"], row["precondition"]), {})
-        solves.setdefault((row["variant"], row["ranks"], row["transport"], row["graphs"]), []).append(row)
     tables = []
-    for (element, n_dof, precondition), solves in meshes.items():
-        there = {row["category"] for some in solves.values() for row in some}
-        categories = [name for name in communication_.NAMES if name in there]
+    for (element, n_dof, precondition), of in itertools.groupby(
+            communication_.solves(study(model, "communication.csv")),
+            lambda solve: tuple(solve.first[c] for c in ("element", "n_dof", "precondition"))):
+        some = list(of)
+        categories = [name for name in communication_.NAMES if any(solve.busy(name) is not None for solve in some)]
         percent_of = "{:.1f} %".format
-        rows = []
-        for (variant, ranks, transport, graphs), some in sorted(solves.items()):
-            of = {name: sum(row["busy_share"] for row in some if row["category"] == name) / ranks for name in categories}
-            sent = [row for row in some if row["category"] in communication_.COMMUNICATION]
-            one_of_each = list({row["gpu"]: row for row in some}.values())
-            rows.append([
-                Cell(code(variant)), Cell(str(ranks)), Cell(transport.replace("nccl", "NCCL")), Cell("yes" if graphs else "no"),
-                *(number(of[name] or None, 100, percent_of) for name in categories),
-                number(sum(row["span_share"] for row in sent) / ranks, 100, percent_of),
-                number(sum(row["alone_s"] / row["span_s"] for row in sent) / ranks, 100, percent_of),
-                number(1 - sum(row["busy_s"] / row["span_s"] for row in one_of_each) / ranks, 100, percent_of),
-                number(sum(row["launches"] for row in some) / ranks, form="{:.0f}".format),
-                number(sum(row["launches"] for row in sent) / ranks, form="{:.0f}".format),
-                number(some[0]["untraced_s"], 1e3, milliseconds),
-                number(some[0]["solve_s"] / some[0]["untraced_s"] if some[0]["untraced_s"] else None, form="{:.2f}".format)])
-        first = next(iter(solves.values()))[0]
+        rows = [[
+            Cell(code(solve.first["variant"])), Cell(str(solve.first["ranks"])),
+            Cell(solve.first["transport"].replace("nccl", "NCCL")), Cell("yes" if solve.first["graphs"] else "no"),
+            *(number(solve.busy(name) or None, 100, percent_of) for name in categories),
+            *(number(share, 100, percent_of) for share in (solve.communication, solve.alone, solve.idle)),
+            *(number(launches, form="{:.0f}".format) for launches in (solve.launches, solve.sent_launches)),
+            number(solve.first["untraced_s"], 1e3, milliseconds), number(solve.slower, form="{:.2f}".format)] for solve in some]
         tables.append(Table(
             "communication", f"{element}, {n_dof} DoF, {precondition}: time by kernel",
-            f"{first['device']}, a solve with fixed work, traced by CUPTI; means over its GPUs. Categories: shares of the time "
-            "in which a GPU is at work; where kernels overlap, each moment is divided between them. Kernels of the halo and of sums "
-            "that wait for another rank count with their wait. Communication: `halo` and `sums`, as a share of the time from "
-            "the first kernel to the end of the last one; alone: while nothing else ran on the GPU. Idle: no kernel and no "
+            f"{some[0].first['device']}, a solve with fixed work, traced by CUPTI; means over its GPUs. Categories: shares of the "
+            "time in which a GPU is at work; where kernels overlap, each moment is divided between them. Kernels of the halo and "
+            "of sums that wait for another rank count with their wait. Communication: `halo` and `sums`, as a share of the time "
+            "from the first kernel to the end of the last one; alone: while nothing else ran on the GPU. Idle: no kernel and no "
             "copy ran. Slower: time of the load steps with tracing over the time without, which stands in front.",
             ["strategy", "ranks", "by", "graphs", *(name.replace("_", "-") for name in categories), "communication", "alone",
              "idle", "launches", "of communication", "solve ms", "slower by tracing"], rows, words=4))

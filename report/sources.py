@@ -5,7 +5,8 @@ schema number.
 
     a strategy          its folder in variants/, and the folders of strategies that its sources name
     scaling.csv         also common/ranks and common/krylov
-    solves, anderson    also common/ranks, common/krylov, common/multigrid and common/solver
+    solves, anderson, communication
+                        also common/ranks, common/krylov, common/multigrid and common/solver
     forms.csv           also bench/forms
     with contact        also common/contact
     all                 the headers that these include, directly or not, without those of bench/, and the files beside
@@ -35,7 +36,8 @@ SUFFIXES = (".c", ".h", ".cu", ".cc")
 FOLDERS = ("common", "variants", "bench")
 ORDERS = tuple(f"common/mesh/{name}.c" for name in ("arrange", "bisect", "cuthill_mckee", "pieces", "reorder"))
 SOLVER = ("common/ranks/", "common/krylov/", "common/multigrid/", "common/solver/")
-FURTHER = {"scaling.csv": SOLVER[:2], "solves.csv": SOLVER, "anderson.csv": SOLVER, "forms.csv": ("bench/forms/",)}
+FURTHER = {"scaling.csv": SOLVER[:2], "solves.csv": SOLVER, "anderson.csv": SOLVER, "communication.csv": SOLVER,
+           "forms.csv": ("bench/forms/",)}
 
 COMMIT = re.compile(r"[0-9a-f]{7,40}")  # with "-dirty" behind it nobody knows what was changed
 Tree = dict[str, str]  # hash of each file by its path

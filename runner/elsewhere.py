@@ -12,7 +12,8 @@ from report import sources
 from runner import experiments, points
 
 # Programs whose measured sources are known. Of PETSc, of profiles and of other builds more than sources decides.
-KINDS = {"kernels": "kernels.csv", "solves": "solves.csv", "scaling": "scaling.csv", "anderson": "anderson.csv"}
+KINDS = {"kernels": "kernels.csv", "solves": "solves.csv", "scaling": "scaling.csv", "anderson": "anderson.csv",
+         "trace": "communication.csv"}
 
 
 def is_alike(point: points.Point, commits: tuple[str, str], here: points.Here) -> bool:

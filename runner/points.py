@@ -34,7 +34,7 @@ FROZEN_ITERATIONS = 5000  # of a load step with a frozen Jacobian, which converg
 # ranks, unless the user chose some: a gather, a scatter, a matrix.
 LONG = ("patch", "element_atomic", "assembled_symmetric")
 TRANSPORTS = ("nccl",)
-FORMS = ("cgs2", "dcgs2")  # of GMRES, as `scaling` names them, that are timed with all strategies
+FORM = "cgs2"  # of GMRES, as `scaling` names it, that is timed with all strategies: what differs between these is the product
 COARSE = "meshgen/bracket/bracket_{shape}_coarse.msh"
 LINEAR = {"tet10": "tet4", "hex27": "hex8"}  # elements with the corners of these
 QUADRATIC = tuple(LINEAR)
@@ -498,7 +498,7 @@ class Scaling(Point):
     ranks: int = 1
     # Rows of either stand in a file of their own: scaling-nccl.csv, scaling-gmres.csv.
     transport: str = ""  # as of Solves
-    gmres: str = ""  # gmres: all its forms, of LONG strategies; "": FORMS, of all
+    gmres: str = ""  # gmres: all its forms, of LONG strategies; "": FORM, of all
 
     program: ClassVar[str] = "scaling"
 
@@ -533,7 +533,7 @@ class Scaling(Point):
         if self.transport:
             flags += ["--transport", self.transport]
         if not self.gmres:
-            flags += ["--gmres", ",".join(FORMS)]
+            flags += ["--gmres", FORM]
         if self.backend == "host":
             flags += ["--threads", here.threads or "1"]
         flags += numbered("scaling", here, process.number) + sampled("scaling", here, files)

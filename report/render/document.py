@@ -20,6 +20,7 @@ from report.render.blocks import (CLAIM_KEYS, Block, Claims, Document, Points, S
                                   contents, laid_out)
 from report.render.inside import inside_table
 from report.render.jacobians import jacobians_table
+from report.render.traces import communication_table
 from report.render.tables import (GIGA, Cell, Table, answers, answers_table, break_even_table, choice_table, fastest_matrix,
                                   fullest, machines_table, processes_table, runs_table, scaling_table,
                                   solve_choice_table, solves_table, strategies_table)
@@ -246,7 +247,7 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[Told] = (),
                    inside_table(model), jacobians_table(model), *shown("accuracy"), accuracy_table(model), solves_table(model))),
         Section("several", "Several GPUs, hosts, precision, reproducibility, energy, contact, other chips",
                 of(*shown("scaling", "host", "precision", "reproducible", "energy", "contact", "predictions"),
-                   scaling_table(model))),
+                   communication_table(model), scaling_table(model))),
         Section("studies", "Anderson acceleration and orthogonality", shown("anderson", "orthogonality")),
         Section("claims", "Claims", [
             Words(

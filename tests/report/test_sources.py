@@ -93,7 +93,8 @@ class Repository(unittest.TestCase):
         of = [("kernels.csv", "a", "cuda"), ("kernels.csv", "a", "host")]
         self.assertEqual(self.changed_by("variants/a/cuda.cu", *of), [True, False])
         self.assertEqual(self.changed_by("common/base_host.c", *of), [False, True])
-        self.assertEqual(self.changed_by("common/solver/solve.c", ("solves.csv", "a", "host"), *of), [True, False, False])
+        whole = [(kind, "a", "host") for kind in ("solves.csv", "communication.csv")]
+        self.assertEqual(self.changed_by("common/solver/solve.c", *whole, *of), [True, True, False, False])
 
     def test_operations_with_contact(self):
         of = [("kernels.csv", "a", "host", sources.has_contact(o)) for o in ("jacvec_contact0.01", "jacvec")]

@@ -11,8 +11,9 @@ import types
 import unittest
 import unittest.mock
 
-from report import communication, rows
+from report import communication, model, rows
 from report.communication import category_of, kernel_of
+from report.render.traces import communication_table
 from runner import experiments, points, studies
 from runner.here import Failure
 
@@ -123,6 +124,38 @@ class Traced(unittest.TestCase):
                 self.assertNotIn("\n", str(caught.exception))
         with self.assertRaises(rows.Fault):
             communication.read(self.top / "none")
+
+
+class Told(unittest.TestCase):
+    """The report's table."""
+
+    ROW = {"commit": "c1", "backend": "cuda", "device": "NVIDIA G", "variant": "patch", "element": "hex8", "n_dof": 985527,
+           "precondition": "multigrid", "ranks": 2, "transport": "nccl", "graphs": 1, "gpu": 0, "category": "products",
+           "launches": 10, "busy_share": 0.5, "span_share": 0.4, "alone_s": 0.1, "busy_s": 0.8, "span_s": 1.0, "solve_s": 1.5,
+           "untraced_s": 1.25}
+
+    def lines(self, *runs: list[dict]) -> list[list[str]]:
+        """runs: the newest first."""
+        of = [model.Run("m", f"2026-01-0{9 - i}-c{i}", pathlib.Path()) for i in range(len(runs))]
+        table = communication_table(model.Model(of, [], [], [], {(run, "communication.csv"): some
+                                                                 for run, some in zip(of, runs)}))
+        return [[cell.text for cell in line][2:-1] for line in table.rows] if table else []
+
+    def test_means_over_gpus(self):
+        halo = self.ROW | {"category": "halo", "launches": 6}
+        self.assertEqual(self.lines([self.ROW, halo, self.ROW | {"gpu": 1, "busy_share": 0.9}]), [
+            ["patch", "NCCL", "yes", "986 K", "2", "25.0 %", "", "20.0 %", "5.0 %", "20.0 %", "3.00", "1250"]])
+
+    def test_where_nothing_is_sent(self):
+        one = self.ROW | {"ranks": 1, "transport": "", "graphs": 0}
+        self.assertEqual(self.lines([one]), [
+            ["patch", "", "no", "986 K", "1", "0.0 %", "0.0 %", "0.0 %", "0.0 %", "20.0 %", "0", "1250"]])
+
+    def test_the_newest_speaks_and_small_meshes_come_first(self):
+        large, newer = ([self.ROW | {"n_dof": n, "untraced_s": t}] for n, t in ((6440067, 4.0), (985527, 2.0)))
+        self.assertEqual([line[3:5] + line[-1:] for line in self.lines(newer, [self.ROW], large)],
+                         [["986 K", "2", "2000"], ["6.44 M", "2", "4000"]])
+        self.assertEqual(self.lines(), [])
 
 
 class Points(unittest.TestCase):
