@@ -39,6 +39,8 @@ SOLVER = ("common/ranks/", "common/krylov/", "common/multigrid/", "common/solver
 FURTHER = {"scaling.csv": SOLVER[:2], "solves.csv": SOLVER, "anderson.csv": SOLVER, "communication.csv": SOLVER,
            "forms.csv": ("bench/forms/",)}
 
+MEASURED = ("common/", "variants/", "bench/forms/", "bench/element_only")  # what a row of any file can depend on
+
 COMMIT = re.compile(r"[0-9a-f]{7,40}")  # with "-dirty" behind it nobody knows what was changed
 Tree = dict[str, str]  # hash of each file by its path
 
@@ -129,6 +131,13 @@ def alike(one: str, other: str, kind: str, variant: str, backend: str, contact: 
     if tree is None or other_tree is None:
         return one == other and COMMIT.fullmatch(one) is not None
     return all(tree.get(path) == other_tree.get(path) for path in files_of(kind, variant, backend, contact))
+
+
+def all_alike(one: str, other: str) -> bool:
+    """Whether no file that any row depends on differs between two commits."""
+    trees = [{path: found for path, found in tree.items() if path.startswith(MEASURED)}
+             for tree in map(tree_of, (one, other)) if tree is not None]
+    return len(trees) == 2 and trees[0] == trees[1]
 
 
 def has_contact(operation: object) -> bool:

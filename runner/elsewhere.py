@@ -9,7 +9,7 @@ import pathlib
 from collections.abc import Iterable
 
 from report import sources
-from runner import experiments, points
+from runner import experiments, folder, points
 
 # Programs whose measured sources are known. Of PETSc, of profiles and of other builds more than sources decides.
 KINDS = {"kernels": "kernels.csv", "solves": "solves.csv", "scaling": "scaling.csv", "anderson": "anderson.csv",
@@ -35,7 +35,7 @@ def measured(own: pathlib.Path, settings: str, tasks: Iterable[experiments.Task]
                 taken = {(row["point"], int(row["process"])): int(row["repetitions"]) for row in csv.DictReader(opened)}
         except (OSError, KeyError, ValueError):
             continue  # of a run that was begun by hand
-        commit = next((word.rstrip(";") for before, word in zip(told.split(), told.split()[1:]) if before == "febench"), "")
+        commit = folder.commit_of(told)
         if file.parent == own or not commit or commit == here.commit or told.replace(commit, here.commit) != settings:
             continue
         for task in tasks:

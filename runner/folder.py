@@ -16,7 +16,7 @@ import random
 import shutil
 import tempfile
 
-from report import rows
+from report import rows, sources
 from runner import points, studies
 from runner.here import Failure
 
@@ -37,11 +37,27 @@ def parted(name: str) -> tuple[str, int]:
     return point, int(process or 1)
 
 
+def commit_of(settings: str) -> str:
+    """"" of a run whose settings tell none."""
+    words = settings.split()
+    return next((word.rstrip(";") for before, word in zip(words, words[1:]) if before == "febench"), "")
+
+
+def is_one_run(told: str, settings: str, commit: str) -> bool:
+    """Of two settings, the second of this commit. A paper's run is of the same sources, whatever else has changed between
+    two commits."""
+    if told == settings:
+        return True
+    other = commit_of(told)
+    return settings.startswith("paper; ") and other != "" and told.replace(other, commit) == settings and \
+        sources.all_alike(other, commit)
+
+
 def choose(results: pathlib.Path, here: points.Here, settings: str) -> pathlib.Path:
-    """The folder that was begun with the same settings, else a new one."""
-    for old in sorted((results / here.machine).glob(f"*-{here.commit}*")):
+    """The folder where this run was begun, that of this commit first, then the newest; else a new one."""
+    for old in sorted((results / here.machine).glob("*"), key=lambda path: (here.commit in path.name, path.name), reverse=True):
         try:
-            if (old / SETTINGS).read_text() == settings + "\n":
+            if is_one_run((old / SETTINGS).read_text().removesuffix("\n"), settings, here.commit):
                 return old
         except OSError:
             continue

@@ -700,6 +700,31 @@ class Paper(Folder):
         dirty = self.make(**self.LIST)
         self.assertNotEqual(dirty.folder.path, one.folder.path)
 
+    def test_a_run_goes_on_at_another_commit_of_the_same_sources(self):
+        """Also where a point has a part of its processes; a sweep, which is of one build, does not."""
+        first = self.make(**self.LIST)
+        self.said(first)
+        next(first.folder.scratch.glob("scaling-host-tet4-*.process3.done")).unlink()
+        self.gathered(first)
+        self.build(gpus=0, commit="def")
+        asked = []
+
+        def all_alike(one, other) -> bool:
+            asked.append((one, other))
+            return True
+
+        with unittest.mock.patch("report.sources.all_alike", all_alike):
+            second = self.make(**self.LIST)
+            code, _ = self.said(second)
+            sweep = self.make()
+        self.assertEqual((code, second.folder.path, second.counts.measured), (0, first.folder.path, 1))
+        self.assertEqual(asked, [("abc", "def")])
+        self.assertNotEqual(sweep.folder.path, first.folder.path)
+        told = rows.read(first.folder.path / "points.csv")
+        self.assertEqual([row["commit"] for row in told].count("def"), 1)
+        with unittest.mock.patch("report.sources.all_alike", lambda *_: False):
+            self.assertNotEqual(self.make(**self.LIST).folder.path, first.folder.path)
+
     def test_missing_says_what_is_needed_and_writes_nothing(self):
         code, text = self.said(self.make(PAPER="1", MISSING="1", BACKENDS="cuda host"))
         self.assertEqual(code, 0)
@@ -716,11 +741,13 @@ class Paper(Folder):
     def test_other_ways_on_ranks_have_rows_of_their_own(self):
         self.build(gpus=2)
         one = self.make(PAPER="1", BACKENDS="cuda", EXPERIMENTS="strong strong-by-nccl gmres-on-ranks solves-on-ranks", ELEMENTS="hex8",
-                        STRONG_cuda="1000", RANKS_cuda="1 2", SOLVES_cuda="bending20", VARIANTS="patch node_csr")
+                        STRONG_cuda="1000", WEAK_cuda="2000", RANKS_cuda="1 2", SOLVES_cuda="bending20",
+                        VARIANTS="patch node_csr")
         names = {task.point.name() for task in one.tasks}
         solves = {f"solves-cuda-hex8-bending{n}-multigrid-{way}" for n, way in ((128, "1"), (161, "2"), (161, "2-nccl"))}
         of_scaling = {f"{way}-cuda-hex8-1000-strong-{n}" for way, n in (
             ("scaling", 1), ("scaling", 2), ("scaling_nccl", 2), ("scaling_gmres", 1), ("scaling_gmres", 2))}
+        of_scaling |= {f"scaling_gmres-cuda-hex8-2000-strong-{n}" for n in (1, 2)}
         self.assertEqual(names, solves | of_scaling)  # one rank sends nothing
         self.said(one)
         by_nccl = [c for c in one.simulated.commands if flag(c, "--transport")]

@@ -128,6 +128,15 @@ class Repository(unittest.TestCase):
             told = [sources.alike(self.commit, c, "kernels.csv", variant, "cuda") for c in (words, last)]
             self.assertEqual(told, wanted)
 
+    def test_commits_are_all_alike_by_what_any_row_depends_on(self):
+        commits = [self.commit]
+        for path in ("README.md", "bench/case.c", "bench/element_only.cu"):
+            (self.root / path).write_text("int changed;\n")
+            commits.append(self.committed())
+        self.assertEqual([sources.all_alike(self.commit, c) for c in commits], [True, True, True, False])
+        self.assertFalse(sources.all_alike(self.commit, "1234567"))
+        self.assertFalse(sources.all_alike("1234567", "1234567"))
+
     def test_without_trees_only_one_commit_is_alike(self):
         for one, other, wanted in (("1234567", "1234567", True), ("1234567", "89abcde", False),
                                    ("unknown", "unknown", False), ("1234567-dirty", "1234567-dirty", False),
