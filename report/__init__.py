@@ -4,8 +4,8 @@
     packages                      what programs of the report need, and how to install it
     statistics, calibration       intervals between processes, sees arrays; how far runs differ
     words, text                   names in words; how numbers, tables and paragraphs are written
-    model, places, wholes, inside               runs and points; strategies of one run at one place; whole solves, and
-                                  one product within them
+    model, places, wholes, inside, traces       runs and points; strategies of one run at one place; whole solves, one
+                                  product within them, and their kernels
     set_ups, quantities           what set-ups take; what claims compare
     richardson, tube, bracket, accuracy             references of solves; when each element reaches an error
     claim, verdicts, where        claims/*.toml; what rows decide of them; where they hold, in a phrase

@@ -15,6 +15,7 @@ from report.product_figures import break_even, cold, roofline, throughput, time_
 from report.scaling_figures import scaling
 from report.solve_figures import GROUPS, breakdown, inside, whole_solves
 from report.study_figures import all_studies
+from report.trace_figures import time_by_kernel
 from report.wholes import solves_of
 
 
@@ -34,7 +35,7 @@ def all_figures(model: Model) -> list[Figure]:
         device = next(p for p in model.of("scaling.csv") if (p.run.machine, p.backend) == machine)
         found.append(scaling(model, machine, Card(machine[0], machine[1], device.device,
                                                   0 if machine[1] == "cuda" else device.threads)))
-    found += [make(model, card) for make in (precision, energy) for card in model.cards]
+    found += [make(model, card) for make in (time_by_kernel, precision, energy) for card in model.cards]
     found += [over_host(model, card) for card in model.cards if card.backend == "cuda"] + [reproducible(model)]
     found += [error_over_time(model, card) for card in dict.fromkeys(study.card for study in accuracy.studies(model))]
     found.append(predictions(model))

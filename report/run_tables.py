@@ -7,10 +7,10 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 
-from report import communication as communication_
-from report import model as model_
+from report import model as model_, traces
 from report.captions import FASTER
 from report.cases import cells_per_rank, mesh_of, ranked_case
+from report.communication import NAMES
 from report.model import Model, Point, Time, interval
 from report.render.tables import Cell, Table, kinds
 from report.rows import Row
@@ -358,10 +358,10 @@ def communication_tables(model: Model) -> list[Table]:
     """Shares of the time at work by category of kernels, means over the GPUs of a solve."""
     tables = []
     for (element, n_dof, precondition), of in itertools.groupby(
-            communication_.solves(study(model, "communication.csv")),
+            traces.solves(study(model, "communication.csv")),
             lambda solve: tuple(solve.first[c] for c in ("element", "n_dof", "precondition"))):
         some = list(of)
-        categories = [name for name in communication_.NAMES if any(solve.busy(name) is not None for solve in some)]
+        categories = [name for name in NAMES if any(solve.busy(name) is not None for solve in some)]
         percent_of = "{:.1f} %".format
         rows = [[
             Cell(code(solve.first["variant"])), Cell(str(solve.first["ranks"])),

@@ -83,6 +83,7 @@ def in_order(strategies: Iterable[str]) -> list[str]:
 LOADS = {"steps": "load steps", "linear": "one linear solve", "fixed": "fixed iterations"}
 PRECONDITION = Words({"multigrid": "multigrid", "block-jacobi": "block-Jacobi", "none": "no preconditioner",
                              "chebyshev": "Chebyshev", "gamg": "GAMG", "boomeramg": "BoomerAMG"})
+BY = {"": "", "peer": "peer memory", "nccl": "NCCL"}
 JACOBIAN = Words({"tangent": "tangent", "difference": "differences", "elastic": "frozen tangent"})
 
 

@@ -246,7 +246,7 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[Told] = (),
                 of(solve_choice_table(model), *shown("solves", "breakdown", "inside", "break-even"), break_even_table(model),
                    inside_table(model), jacobians_table(model), *shown("accuracy"), accuracy_table(model), solves_table(model))),
         Section("several", "Several GPUs, hosts, precision, reproducibility, energy, contact, other chips",
-                of(*shown("scaling", "host", "precision", "reproducible", "energy", "contact", "predictions"),
+                of(*shown("scaling", "communication", "host", "precision", "reproducible", "energy", "contact", "predictions"),
                    communication_table(model), scaling_table(model))),
         Section("studies", "Anderson acceleration and orthogonality", shown("anderson", "orthogonality")),
         Section("claims", "Claims", [

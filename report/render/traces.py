@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from report import sources
 from report.captions import where
-from report.communication import COMMUNICATION, Solve, solves
+from report.communication import COMMUNICATION
 from report.model import Card, Model, Run
 from report.render.tables import Cell, Table, milli, size
 from report.text import digits
-from report.words import ELEMENT, PRECONDITION, STRATEGY
-
-BY = {"": "", "peer": "peer memory", "nccl": "NCCL"}
-
-
-def traced(model: Model) -> list[tuple[Run, Solve]]:
-    """Of each solve on each card the newest."""
-    found: dict[tuple, tuple[Run, Solve]] = {}
-    for run in model.runs:
-        for solve in solves(model.studies.get((run, "communication.csv"), ())):
-            key = tuple(solve.first[c] for c in ("device", "element", "n_dof", "precondition", "variant", "ranks",
-                                                 "transport", "graphs"))
-            found.setdefault(key, (run, solve))
-    return [found[key] for key in sorted(found)]
-
+from report.traces import Solve, traced
+from report.words import BY, ELEMENT, PRECONDITION, STRATEGY
 
 def percent(share: float | None) -> Cell:
     return Cell(f"{100 * share:.1f} %", 100 * share) if share is not None else Cell("")

@@ -11,7 +11,7 @@ import types
 import unittest
 import unittest.mock
 
-from report import communication, model, rows
+from report import communication, model, rows, trace_figures, traces
 from report.communication import category_of, kernel_of
 from report.render.traces import communication_table
 from runner import experiments, points, studies
@@ -145,6 +145,15 @@ class Told(unittest.TestCase):
         halo = self.ROW | {"category": "halo", "launches": 6}
         self.assertEqual(self.lines([self.ROW, halo, self.ROW | {"gpu": 1, "busy_share": 0.9}]), [
             ["patch", "NCCL", "yes", "986 K", "2", "25.0 %", "", "20.0 %", "5.0 %", "20.0 %", "3.00", "1250"]])
+
+    def test_bars_are_as_long_as_the_solve(self):
+        rows_ = [self.ROW | {"category": c, "span_share": share, "gpu": gpu} for gpu in (0, 1)
+                 for c, share in (("products", 0.5), ("halo", 0.2), ("cycle", 0.1))]
+        solve, = traces.solves(rows_)
+        told = dict(zip((*trace_figures.PARTS, trace_figures.IDLE), trace_figures.parts(solve)))
+        self.assertEqual({name: round(t, 12) for name, t in told.items() if t},
+                         {"products of the strategy": 0.5, "halo": 0.2, "the rest of multigrid": 0.1, "idle": 0.2})
+        self.assertEqual(trace_figures.words(solve), "2 GPUs, NCCL, graphs")
 
     def test_where_nothing_is_sent(self):
         one = self.ROW | {"ranks": 1, "transport": "", "graphs": 0}
