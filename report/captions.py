@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from report import sources
-from report.model import BETWEEN, ONE_PROCESS, Run, Time
+from report.model import BETWEEN, ONE_ON_HOST, ONE_PROCESS, Run, Time
 from report.rows import LEAST_PROCESSES
 
 # The rule of "faster" (model.counted, places.winner), for captions.
-FASTER = (f"beyond a factor of {ONE_PROCESS} where fewer than {LEAST_PROCESSES} processes measured, else by the 95 % "
-          f"interval of the ratio {BETWEEN}, to which the spread between runs on other cards or days is added")
+FASTER = (f"beyond a factor of {ONE_PROCESS}, on hosts {ONE_ON_HOST}, where fewer than {LEAST_PROCESSES} processes "
+          f"measured, else by the 95 % interval of the ratio {BETWEEN}, to which the spread between runs on other cards or "
+          "days is added")
 
 NOISY = "the interval is wide or others used the machine, so that it decides nothing"
 

@@ -43,7 +43,7 @@ if __name__ == "__main__":
 from report import (choice, claims, model, parts, predict, predict_solves, prediction_tables, rests, rows, sources,
                     strategies)
 from report.claim import Claim, hardware, read_claims, usual_tolerance
-from report.model import ONE_PROCESS
+from report.model import ONE_ON_HOST, ONE_PROCESS
 from report.verdicts import MISSING, Verdict, decide_all
 from report.text import table, wrap
 from runner import readers
@@ -80,7 +80,8 @@ def page(decided: All) -> str:
         "with most processes, then the newest ([rule](../report/selection.py)); of a claim about one strategy that "
         "with most processes, then the newest. Where fewer than three processes measured, a ratio counts at least "
         "within a factor of "
-        f"{ONE_PROCESS}, as far as independent runs have differed, and with the ends of the intervals of its samples. Each "
+        f"{ONE_PROCESS} on GPUs and {ONE_ON_HOST} where a host takes part, as far as processes have differed, and with the ends "
+        "of the intervals of its samples. A process of which one side was disturbed counts for neither. Each "
         "interval of a GPU's operations includes how far runs differ with the same kernels, as measured on H200 with Hex8 and Tet4 "
         "([table](../results/report/report.md#how-often-a-comparison-of-two-runs-is-wrong)). What is "
         "counted, not timed, counts as it is. Points whose rows were disturbed are left out, also where the strongest of "

@@ -82,5 +82,5 @@ def before_solve(points: Iterable[Point], strategy: str) -> Before:
     low, high = own / spread, own * spread
     if several and several.time.samples >= SEVERAL:
         t = several.time
-        own, (low, high) = t.value, widened(t.value, t.low, t.high, t.processes)
+        own, (low, high) = t.value, widened(t.value, t.low, t.high, t.processes, on_host=several.backend == "host")
     return Before(own, low, high, prepare.time.value if prepare else 0.0)

@@ -151,13 +151,31 @@ def _split(side: Selection) -> Iterator[Selection]:
         yield from _split({**side, column: one})
 
 
+def _of_common_processes(claim: Claim, of: Sequence[rows.Row], over: Sequence[rows.Row]) -> list[list[rows.Row]]:
+    """Two sides that one program measured in turns, without the processes of which one side was disturbed and is left out:
+    what disturbed it may have disturbed the other side, too, and less so."""
+    sides = [sorted(side, key=rows.process_of) for side in (of, over)]
+    if not over or claim.over_file or _where_together(of[0]) != _where_together(over[0]):
+        return sides
+    common = set(map(rows.process_of, of)) & set(map(rows.process_of, over))
+    return [[row for row in side if rows.process_of(row) in common] for side in sides]
+
+
+def _where_together(row: rows.Row) -> tuple:
+    """What one call of a program measures."""
+    return rows.anywhere(row, ("variant", "operation"))
+
+
 def _estimate(claim: Claim, alone: bool, of: Sequence[rows.Row],
               over: Sequence[rows.Row]) -> statistics.Estimate | None:
     """over: no rows of a claim without such a side. Two sides of the same processes are paired: they were measured in
     turns. alone: of the machine that measured them, and not of its kind, of which they are known only as far as runs
-    differ."""
+    differ. None where no process has both sides."""
     quantity = QUANTITIES[claim.quantity]
-    sides = [sorted(side, key=rows.process_of) for side in (of, over)]
+    sides = _of_common_processes(claim, of, over)
+    of, over = sides[0], sides[1]
+    if not of:
+        return None
     x, y = ([v for row in side if (v := quantity.of(row)) is not None] for side in sides)
     if (len(x), len(y)) != (len(of), len(over)):
         return None
@@ -171,7 +189,8 @@ def _estimate(claim: Claim, alone: bool, of: Sequence[rows.Row],
         low, high = r.value * least / many, r.value * most / few
     apart = 0.0 if alone else calibration.of_ratios(claim.over_file or claim.file,
                                                       any(row["backend"] == "cuda" for side in sides for row in side))
-    return statistics.Estimate(r.value, *widened(r.value, low, high, r.processes, apart), r.processes)
+    on_host = any(row["backend"] == "host" for side in sides for row in side)
+    return statistics.Estimate(r.value, *widened(r.value, low, high, r.processes, apart, on_host), r.processes)
 
 
 def _ends(quantity: Quantity, side: Iterable[rows.Row]) -> tuple[float, float]:

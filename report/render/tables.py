@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from report import model as model_, set_ups, sources, text
 from report.captions import FASTER, IN_TURNS, where
-from report.model import NOISY, ONE_PROCESS, Card, Model, Point, interval
+from report.model import NOISY, ONE_ON_HOST, ONE_PROCESS, Card, Model, Point, interval
 from report.panels import APPENDIX, BODY, FILE
 from report.places import LEAST_DOF, Place, Winner, competing, one, places, ranked, winners
 from report.rows import LEAST_PROCESSES
@@ -453,7 +453,7 @@ def processes_table(model: Model) -> Table:
     return Table(
         "processes", "What one process measured",
         "Points by card and program: how many one process measured alone (no interval between processes: a claim "
-        f"counts them within a factor of {ONE_PROCESS}), how many at least {LEAST_PROCESSES} measured, and how many decide nothing, because the ends "
+        f"counts them within a factor of {ONE_PROCESS}, on hosts {ONE_ON_HOST}), how many at least {LEAST_PROCESSES} measured, and how many decide nothing, because the ends "
         f"of their interval differ by more than a factor of {NOISY:g} or others loaded the machine.",
         ["card", "program", "points", "one process", f"{LEAST_PROCESSES} and more", "noisy"], rows, words=2,
         wanted=APPENDIX)

@@ -4,6 +4,7 @@ import math
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 from report import calibration, claims, documents, rows, text, words
 from report.claim import Claim, matches, read_claims
@@ -82,6 +83,7 @@ class Page(unittest.TestCase):
 
 class Deciding(unittest.TestCase):
     def setUp(self):
+        self.enterContext(unittest.mock.patch("report.model.ONE_ON_HOST", ONE_PROCESS))  # rows are of a host
         self.folder = tempfile.TemporaryDirectory()
         self.path = pathlib.Path(self.folder.name)
 
@@ -197,6 +199,29 @@ class Deciding(unittest.TestCase):
         times = [(v, s * t) for v, t in (("a", 1.0), ("b", 0.97)) for s in (1.0, 1.4, 2.0)]
         self.assertEqual(self.decided(self.run_of("r", *times)).verdict, "holds")
         self.assertEqual(self.decided(self.run_of("s", ("a", 1.4), *times)).verdict, "cannot tell")  # b lacks one
+
+    def test_a_process_of_which_one_side_was_disturbed_counts_for_neither(self):
+        """b is slow where a is so wide that it does not count: 1.05, where b is about as fast, would become 0.53."""
+        times = (("a", 1.0), ("a", 1.0), ("a", 2.0), ("b", 0.95), ("b", 0.95), ("b", 1.9))
+        run = self.run_of("r", *times)
+        text = (run / "kernels.csv").read_text().splitlines()
+        wide = [line.removesuffix(",,ok") + ",wide,ok" if ",a," in line and ends(2.0) in line else line for line in text]
+        self.assertNotEqual(wide, text)
+        (run / "kernels.csv").write_text("\n".join(wide) + "\n")
+        point, = self.decided(run).points
+        self.assertEqual((round(point.ratio.value, 4), point.ratio.processes), (round(1 / 0.95, 4), 2))
+        lonely = [line.removesuffix(",,ok") + ",wide,ok" if ",b," in line and ends(0.95) in line else line for line in wide]
+        (run / "kernels.csv").write_text("\n".join(lonely) + "\n")
+        self.assertEqual(self.decided(run).points, ())
+
+    def test_processes_of_hosts_differ_by_more(self):
+        run = self.run_of("r", ("a", 1.4), ("b", 1.0))
+        self.assertEqual(self.decided(run).verdict, "holds")
+        with unittest.mock.patch("report.model.ONE_ON_HOST", 1.6):
+            self.assertEqual(self.decided(run).verdict, "cannot tell")
+        gpu = self.run_of("s", ("a", 1.4), ("b", 1.0), changes=(",abc,m,host,", ",abc,m,cuda,"))
+        with unittest.mock.patch("report.model.ONE_ON_HOST", 1.6):
+            self.assertEqual(self.decided(gpu).verdict, "holds")
 
     def test_two_processes_count_within_a_tenth_or_as_far_as_they_differ(self):
         near = (("a", 1.0), ("a", 1.002), ("b", 0.85), ("b", 0.851))
