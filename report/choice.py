@@ -53,15 +53,22 @@ def told(r: statistics.Estimate | model_.Time, alone: bool) -> str:
     return f"{'≤ ' * alone}{interval(r.value, r.low, r.high)}{few}"
 
 
+def known_of(solves: Sequence[model_.Point]) -> tuple[bool, bool]:
+    """Whether both matrices are there, and whether enough processes measured them and patch."""
+    of = [p for p in solves if p.operation == "solve" and p.strategy in ("patch", *BLOCKS)]
+    return {p.strategy for p in of} >= set(BLOCKS), min(p.time.processes for p in of) >= LEAST_PROCESSES
+
+
 def solved(model: model_.Model, machine: str, backend: str, element: str) -> tuple[str, str, str, model_.Time | None]:
-    """Of the largest plastic solve on a box: the matrix's time over that of patch, without set-ups and with them and with
-    assembly, of the matrix that takes least each time; the fastest with set-ups; and the first ratio as a number."""
+    """Of the largest plastic solve on a box, one with both matrices and of enough processes before a larger one: the
+    matrix's time over that of patch, without set-ups and with them and with assembly, of the matrix that takes least each
+    time; the fastest with set-ups; and the first ratio as a number."""
     found = [(place, some) for place, some in solves_of(model, least=2).items()
              if place[0].machine == machine and place[0].backend == backend and place[2] == element
              and place[1].endswith("-steps") and kind_of_mesh(place[1]) == "box" and {"patch", "assembled_bsr"} <= {p.strategy for p in some}]
     if not found:
         return "-", "-", "-", None
-    place, some = max(found, key=lambda entry: entry[0][5])
+    place, some = max(found, key=lambda entry: known_of(entry[1]) + (entry[0][5],))
     at = wholes(some)
     own, matrices = at["patch"], [at[name] for name in BLOCKS if name in at]
     matrix, in_all = min(matrices, key=lambda w: w.solve.time.value), min(matrices, key=lambda w: w.total)
@@ -72,15 +79,27 @@ def solved(model: model_.Model, machine: str, backend: str, element: str) -> tup
             f"{'≤ ' * alone}{interval(*over_in_all(in_all, own))}, {count(place[5])}", f"`{least}`{'~' * bool(level)}", r)
 
 
-def take(points: Sequence[Decided], solve: model_.Time | None = None) -> str:
+def faster(points: Sequence[Decided]) -> str:
     """What the ratios of products say: patch, where it is faster at all points that have both matrices; where none has,
-    the one that was not measured might win. The matrix, where it is so and also in the plastic solve."""
+    the one that was not measured might win. The matrix, where it is so."""
     whole = [p.ratio for p in points if not p.lacks]
-    if all(ratio.high < 1 for ratio in whole or [p.ratio for p in points]) and not (solve and solve.high > 1):
+    if all(ratio.high < 1 for ratio in whole or [p.ratio for p in points]):
         return "the matrix"
     if not all(p.ratio.low > 1 for p in points):
         return "either"
     return "`patch`" if whole else f"`patch`, if `{points[0].lacks[0]}` is not faster"
+
+
+def take(boxes: Sequence[Decided], others: Sequence[Decided], solve: model_.Time | None = None, team: int = 0) -> str:
+    """The faster one of patch and the matrix; where it is another one on irregular meshes, or in plastic solves, both.
+    team: so many degrees of freedom up to which `element_team` is faster than patch."""
+    on_boxes, on_others = (faster(some) if some else "" for some in (boxes, others))
+    said = on_boxes or on_others
+    if on_boxes and on_others and on_boxes != on_others:
+        said = f"boxes: {on_boxes}; irregular: {on_others}"
+    if solve and solve.low > 1 and on_boxes in ("the matrix", "either"):
+        said += "; plastic solves: `patch`"
+    return f"up to {count(team)} `element_team`, above {said}" if team else said
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,9 +119,19 @@ class Line:
     solves: tuple[str, str, str]  # without set-ups, with them, and who takes least with them
     solve: model_.Time | None
 
+    team: int  # degrees of freedom up to which `element_team` is faster at products with tangents, 0: nowhere
+
     @property
     def take(self) -> str:
-        return take([p for p in (self.box, self.other, self.sustained) if p], self.solve)
+        return take([p for p in (self.box, self.sustained) if p], [self.other] if self.other else [], self.solve, self.team)
+
+
+def team_up_to(known: Known, machine: str) -> int:
+    """Of Hex27: the largest mesh of a claim on smaller ones, where it holds for all products with tangents."""
+    points = [p for v in (known["team_hex27"][1] if "team_hex27" in known else ()) if v.machine == machine
+              for p in v.points if p.where["operation"] == "jacvec"]
+    holds = bool(points) and all(p.ratio.low > 1 for p in points)
+    return max(int(p.where["n_dof"] or 0) for p in points) if holds else 0
 
 
 PRODUCTS_OVER = ("patch_over_matrix", "host_patch_over_matrix", "quadratic_over_matrix")
@@ -121,9 +150,10 @@ def lines(known: Known, model: model_.Model) -> Iterator[Line]:
                                           for name in ("sustained_over_matrix", "floats_over_matrix", price))
             full_box, full_other = (largest(known, "full_tangents_over_matrix", v.machine, element, of, "jacvec_full")
                                     for of in (True, False))
+            team = team_up_to(known, v.machine) if element == "hex27" else 0
             without, with_set_ups, least, solve = solved(model, v.machine, "cuda" if on_gpu else "host", element)
             yield Line(element, v.machine, on_gpu, box, other, sustained, floats, full_box, full_other, ordered,
-                       (without, with_set_ups, least), solve)
+                       (without, with_set_ups, least), solve, team)
 
 
 HEADS = ["element", "on", "without a pause", "in turns: box", "irregular mesh", "box, floats", "box, 21 numbers",
@@ -146,11 +176,16 @@ def table(known: Known, model: model_.Model) -> list[str]:
 
 
 def brief(known: Known, model: model_.Model) -> list[str]:
-    """The same of GPUs on boxes; products are of the largest ones."""
-    told_lines = [[ELEMENT[line.element], card(line.machine, {}), line.take, short(line.sustained), short(line.box),
-                   line.solves[0], *map(short, (line.price, line.full_box, line.floats))]
-                  for line in lines(known, model) if line.on_gpu]
-    head = ["element", "on", "take", "without a pause", "in turns", "plastic solve", "fixed order", "21 numbers", "floats"]
+    """The same of GPUs; products are of the largest meshes. What is known over one of two matrices alone is left out."""
+    def whole(point: Decided | None) -> str:
+        return "-" if point and point.lacks else short(point)
+
+    told_lines = [[ELEMENT[line.element], card(line.machine, {}), line.take,
+                   *map(whole, (line.sustained, line.box, line.other)),
+                   "-" if line.solves[0].startswith("≤") else line.solves[0],
+                   *map(whole, (line.price, line.full_box, line.floats))] for line in lines(known, model) if line.on_gpu]
+    head = ["element", "on", "take", "without a pause", "in turns", "irregular", "plastic solve", "fixed order", "21 numbers",
+            "floats"]
     return text.table(head, told_lines, 3)
 
 

@@ -1,5 +1,6 @@
 """Parts of documents that rows decide, and that README and pages name every strategy."""
 
+import dataclasses
 import collections
 import itertools
 import math
@@ -29,11 +30,32 @@ class Take(unittest.TestCase):
                              ([self.point(0.8, half)], "the matrix"), ([self.point(1.05)], "either"),
                              ([self.point(1.2), self.point(0.8, half)], "either"),
                              ([self.point(0.8), self.point(1.7, half)], "the matrix")):
-            self.assertEqual(choice.take(points), said)
+            self.assertEqual(choice.take(points, []), said)
+            self.assertEqual(choice.take([], points), said)
 
-    def test_a_solve_can_take_the_matrix_back(self):
-        for ratio, said in ((0.8, "the matrix"), (1.3, "either")):
-            self.assertEqual(choice.take([self.point(0.8)], self.point(ratio).ratio), said)
+    def test_irregular_meshes_and_solves_may_want_another_one(self):
+        low, level, high = ([self.point(ratio)] for ratio in (0.8, 1.05, 1.3))
+        for boxes, others, solve, said in (
+                (low, low, 0.8, "the matrix"), (low, low, 1.3, "the matrix; plastic solves: `patch`"), (high, high, 0.8, "`patch`"),
+                (level, high, 1.0, "boxes: either; irregular: `patch`"), (low, high, 1.3, "boxes: the matrix; irregular: `patch`; "
+                                                                          "plastic solves: `patch`"), (low, [], 1.0, "the matrix")):
+            self.assertEqual(choice.take(boxes, others, self.point(solve).ratio), said)
+
+    def test_a_team_up_to_a_size(self):
+        self.assertEqual(choice.take([self.point(2.0)], [], None, 952000), "up to 952 K `element_team`, above `patch`")
+        (claim,) = [c for c in read_claims() if c.name == "team_hex27"]
+        for ratio, said in ((1.3, 952000), (1.0, 0)):
+            points = tuple(dataclasses.replace(self.point(r), where={"operation": "jacvec", "n_dof": n})
+                           for r, n in ((1.3, 952000), (ratio, 311000)))
+            known = {claim.name: (claim, [Verdict(claim, "m", "holds", points)])}
+            self.assertEqual((choice.team_up_to(known, "m"), choice.team_up_to(known, "other")), (said, 0))
+
+    def test_a_solve_of_both_matrices_and_enough_processes_comes_first(self):
+        def solves(processes: int, *strategies: str) -> list:
+            return [mock.Mock(operation="solve", strategy=s, time=mock.Mock(processes=processes)) for s in ("patch", *strategies)]
+        both = ("assembled_bsr", "assembled_symmetric")
+        for some, said in ((solves(3, *both), (True, True)), (solves(1, *both), (True, False)), (solves(3, both[0]), (False, True))):
+            self.assertEqual(choice.known_of(some), said)
 
     def test_a_ratio_over_one_matrix_is_an_upper_end(self):
         self.assertEqual(choice.cell(self.point(1.5, "assembled_symmetric")), "≤ 1.50 (1.36–1.65)¹, 6.44 M")
@@ -53,7 +75,7 @@ class Take(unittest.TestCase):
         self.assertEqual(choice.cell(point(3000000, 3)), "1.50 (1.40–1.60), 3.00 M")
 
     def test_the_report_has_the_columns_that_a_page_holds_and_names_of_cards(self):
-        line = choice.Line("hex8", "m", True, None, None, None, None, None, None, None, ("1.50, 3.09 M", "-", "-"), None)
+        line = choice.Line("hex8", "m", True, None, None, None, None, None, None, None, ("1.50, 3.09 M", "-", "-"), None, 0)
         self.assertEqual(len(choice.cells_of(line, "")), len(choice.HEADS))
         with mock.patch.object(choice, "lines", lambda known, model: [line]):
             found = choice.table_of_report({}, mock.Mock(cards=[model.Card("m", "cuda", "NVIDIA H200", 0)]))
@@ -234,7 +256,7 @@ class Rows(unittest.TestCase):
                     known("full_tangents_over_matrix", "nvidia-h200", 0.8, "jacvec_full")]
         table = {v.claim.name: (v.claim, [v]) for v in verdicts}
         head, _, *lines = choice.brief(table, parts.model())
-        self.assertEqual(lines, ["| Hex8 | H200 | `patch` | - | 2.00 (1.80–2.20) | - | 1.05 (0.945–1.16) | 0.800 (0.720–0.880) | "
+        self.assertEqual(lines, ["| Hex8 | H200 | `patch` | - | 2.00 (1.80–2.20) | - | - | 1.05 (0.945–1.16) | 0.800 (0.720–0.880) | "
                                  "2.50 (2.25–2.75)¹ |"])
         self.assertEqual(head.count("|"), lines[0].count("|"))
         self.assertEqual(len(choice.table(table, parts.model())), 4)  # with the host
