@@ -21,9 +21,9 @@ from report import rows, sources
 from report.cases import kind_of_mesh
 from report.claim import Claim, chosen
 from report.quantities import QUANTITIES
-from report.text import count, digits
+from report.text import count, digits, listed
 from report.verdicts import FAILS, HOLDS, MISSING, UNSURE, Decided, Verdict, decide, decide_all, stale
-from report.where import LONG, SHORT, is_apart, phrase
+from report.where import LONG, SHORT, card, is_apart, phrase
 from report.words import ELEMENT, MESHES, several
 
 
@@ -33,17 +33,18 @@ def dated(said: str, v: Verdict) -> str:
 
 
 def sentence(claim: Claim, verdicts: Sequence[Verdict], brief: bool = False) -> str:
-    """With the least and the largest ratio of all points, and the hosts that GPUs are compared with. Points of a claim
-    over the strongest of several that lack one of these are told apart; a brief one leaves them out where there are others.
-    """
+    """With the least and the largest ratio of all points, the cards that have these, and the hosts that GPUs are compared
+    with. Points of a claim over the strongest of several that lack one of these are told apart; a brief one leaves them
+    out where there are others."""
     points = [p for v in verdicts for p in v.points]
     if not points:
-        return claim.sentence.replace("{least} to {most}", "…").replace("{host}", "…") + " (Not measured.)"
+        return claim.sentence.replace("{least} to {most}", "…").format(least="…", most="…", host="…", cards="GPUs") + " (Not measured.)"
     whole = [p for p in points if not p.lacks]
     least, most = ends(claim, whole or points)
     words = claim.sentence.replace("{least} to {most}", "{least}") if least == most else claim.sentence
     hosts = sorted({p.host for p in points if p.host})
-    told = words.format(least=least, most=most, host=", and ".join(hosts))
+    cards = listed(f"an {card(v.machine, {})}" for v in verdicts if any(not p.lacks or not whole for p in v.points))
+    told = words.format(least=least, most=most, host=", and ".join(hosts), cards=cards)
     if len(whole) == len(points) or whole and brief:
         return told
     parts = [p for p in points if p.lacks]
