@@ -141,7 +141,10 @@ METHOD = (
     "of one process combines the ends of their intervals.",
     f"**Faster.** One rule for claims, tables and the map: a strategy is faster than another one {FASTER}, and never where "
     "intervals of samples overlap or are so wide that they decide nothing.",
-    "**Comparisons.** Only points of one run are compared: it built once, on one machine, in one hour. Where several "
+    "**Comparisons.** Only points of one run are compared. A run is of one commit, or a paper's run of several with the "
+    "same sources of all that is timed, with one compiler, the same libraries and one kind of machine. Its processes may "
+    "be hours apart, and on several machines and cards of that kind: the table of runs tells the hours. Two points that "
+    "the same processes measured are compared process by process, others by all processes of that run. Where several "
     f"runs have a place, the one speaks that has most of the main strategies ({', '.join(f'`{s}`' for s in MAIN)}), then "
     "most strategies, then most processes, then the newest one. What it lacks was compared within another run, if that "
     "has it beside the fastest one.",
