@@ -52,7 +52,7 @@ def error_over_time(model: Model, card: Card) -> Figure | None:
                   f"lower at a time, the better. Each point is a mesh, and all elements have the same nodes, at the bracket "
                   f"elements of one shape. Lines: the strategy that takes least on each mesh; dashed in their colours: "
                   f"{STRATEGY[accuracy.MATRIX]}; dashed in black: errors of 1, 0.1 and 0.01 %. Set-ups are most of the time, and "
-                  f"where they were timed once equal ones differ by up to {set_ups.APART}. Errors that the reference cannot tell are left out; with multigrid"
+                  f"where they were timed once they count as different from a factor of {set_ups.APART} on. Errors that the reference cannot tell are left out; with multigrid"
                   f"{noisy(times)}; {where(study.run for study in some)}.",
                   [panel_of(study) for study in some], [study.run for study in some], columns=2 if len(some) == 4 else 3,
                   height=4.2, left=1.75,

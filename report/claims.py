@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import math
 import pathlib
+import re
 import sys
 from collections.abc import Sequence, Set
 
@@ -33,18 +34,21 @@ def dated(said: str, v: Verdict) -> str:
 
 
 def sentence(claim: Claim, verdicts: Sequence[Verdict], brief: bool = False) -> str:
-    """With the least and the largest ratio of all points, the cards that have these, and the hosts that GPUs are compared
-    with. Points of a claim over the strongest of several that lack one of these are told apart; a brief one leaves them
-    out where there are others."""
+    """With the least and the largest ratio of all points, the cards and elements that have these, the hosts that GPUs are
+    compared with, and how many strategies the ratios are beside. Points of a claim over the strongest of several that lack
+    one of these are told apart; a brief one leaves them out where there are others."""
     points = [p for v in verdicts for p in v.points]
     if not points:
-        return claim.sentence.replace("{least} to {most}", "…").format(least="…", most="…", host="…", cards="GPUs") + " (Not measured.)"
+        unknown = re.sub(r"\{least} to \{most}|\{(?!cards)\w+}", "…", claim.sentence)
+        return unknown.format(cards="GPUs") + " (Not measured.)"
     whole = [p for p in points if not p.lacks]
     least, most = ends(claim, whole or points)
     words = claim.sentence.replace("{least} to {most}", "{least}") if least == most else claim.sentence
     hosts = sorted({p.host for p in points if p.host})
     cards = listed(f"an {card(v.machine, {})}" for v in verdicts if any(not p.lacks or not whole for p in v.points))
-    told = words.format(least=least, most=most, host=", and ".join(hosts), cards=cards)
+    rivals = sorted({p.rivals for p in points})
+    told = words.format(least=least, most=most, host=", and ".join(hosts), cards=cards, elements=listed(elements_of(points)),
+                        rivals=" to ".join(dict.fromkeys(map(str, (rivals[0], rivals[-1])))))
     if len(whole) == len(points) or whole and brief:
         return told
     parts = [p for p in points if p.lacks]
@@ -58,6 +62,11 @@ def sentence(claim: Claim, verdicts: Sequence[Verdict], brief: bool = False) -> 
     if beside & lacks:
         return f"{told} Over some of {named(beside | lacks)} alone, where others were not measured: {span}."
     return f"{told} Over {named(beside)} alone, where {named(lacks)} {verb} not measured: {span}."
+
+
+def elements_of(points: Sequence[Decided]) -> list[str]:
+    names = sorted({str(p.where["element"]) for p in points if p.where.get("element")})
+    return [ELEMENT.get(name, name) for name in names]
 
 
 def named(strategies: Set[str]) -> str:
@@ -82,13 +91,14 @@ def alone(verdicts: Sequence[Verdict], unit: str = "") -> str:
 
 
 def told(verdicts: Sequence[Verdict], brief: bool = False) -> str:
-    """Where a claim holds, in one phrase for all machines. brief: where it is undecided in few words, and what was left
-    out not at all."""
+    """Where a claim holds, in one phrase for all machines, and how many points were left out as noisy. brief: where it is
+    undecided in few words."""
     where, noisy = phrase(verdicts, SHORT if brief else LONG), sum(v.noisy for v in verdicts)
     apart = alone(verdicts, "point")
-    parts = [where, f"undecided at {apart}" * bool(apart), MISSING * (not where and not apart),
-             f"{noisy} left out as noisy" * bool(noisy and not brief)]
-    return "; ".join(part for part in parts if part) + (sources.WORDS if any(v.is_old for v in verdicts) else "")
+    parts = [where, f"undecided at {apart}" * bool(apart), MISSING * (not where and not apart)]
+    old = sources.WORDS if any(v.is_old for v in verdicts) else ""
+    left_out = f"; {noisy} point{'s' * (noisy > 1)} left out as noisy" * bool(noisy)
+    return "; ".join(part for part in parts if part) + old + left_out
 
 
 def scope(verdicts: Sequence[Verdict]) -> str:

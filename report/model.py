@@ -2,7 +2,7 @@
 
 Runs are all folders results/MACHINE/DATE-COMMIT, the newest first by when they began; or one alone. A point is what rows.point_of tells
 apart, measured by one run; each of its rows is one process. Only points of one run are compared: their processes shared
-a machine, whose GPUs may have taken turns, a binary and an hour.
+a kind of machine, a compiler, libraries, and a commit or the same sources. They may be of several hours, machines and cards.
 """
 
 from __future__ import annotations
@@ -390,6 +390,17 @@ def begun_in(path: pathlib.Path) -> str:
     starts = [begun for file in sorted(path.glob("samples*.csv*")) if (begun := _start_in(file))]
     return datetime.datetime.fromtimestamp(min(starts), datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ") \
         if starts else ""
+
+
+def lasted(run: Run) -> tuple[float, int] | None:
+    """Hours from the first process's begin to the last one's end, and on how many cards it measured at once; None where the
+    run does not tell."""
+    told = [row for file in sorted(run.path.glob("points*.csv")) for row in rows.read(file)]
+    if not told:
+        return None
+    begins = [datetime.datetime.fromisoformat(str(row["begun"]).replace("Z", "+00:00")) for row in told]
+    ends = [begin + datetime.timedelta(seconds=float(row["took_s"] or 0)) for begin, row in zip(begins, told)]
+    return (max(ends) - min(begins)).total_seconds() / 3600, max(len({row["card"] for row in told} - {None}), 1)
 
 
 @rows.by_file

@@ -11,10 +11,11 @@ from report.places import find
 from report.words import MATRIX
 
 WITHOUT = ("element_atomic", "element_team", "element_warp")  # strategies without lists of their own
-# Up to schema 10 a process timed the set-up of a whole solve once. Those of strategies without lists are alike, and in one
-# of ten pairs of them they differed by more than about this factor (on GPUs; tests/report/test_parts.py holds it against
-# the rows).
+# Up to schema 10 a process timed the set-up of a whole solve once. Those of strategies without lists are alike, and in at
+# most one of ten pairs of one run and mesh on a GPU they differed by more than this factor (tests/report/test_parts.py
+# holds it against the rows). Between runs they differ by much more (document.limits).
 APART = 1.4
+ONCE = 10  # the last schema with set-ups of whole solves that were timed once
 SEVERAL = 3  # times of one process from which on they tell themselves how far set-ups differ
 
 Strategies = Mapping[str, Mapping[str, Point]]  # points of one run and mesh, by strategy and operation

@@ -6,8 +6,8 @@ of its samples the median is taken, and the interval is that of Student's t on t
 
 Kalibera & Jones (2013) draw processes, and samples within them, anew (a hierarchical bootstrap). With few processes that
 is too narrow, since three values can't be drawn to be wider than they are: with 3 processes whose times spread by 2 %,
-0.3 % within each, its 95 % interval of the median covers the truth in 73 of 100 cases, with 5 in 92, with 10 in 94;
-Student's t in 94, 96, 94 (tests/report/test_statistics.py measures both). Logarithms, since a cause makes a time longer
+0.3 % within each, its 95 % interval of the median covers the truth in fewer than 80 of 100 cases, Student's t in about 95
+(report/reliability.py measures both). Logarithms, since a cause makes a time longer
 by a share of it; so ratios need no other rule.
 """
 

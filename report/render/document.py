@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from report import sources
+from report import set_ups, sources
 from report.captions import FASTER
 from report.model import LEAST_PROCESSES, NOISY, Card, Model, Time, counted, interval
 from report.panels import Figure
@@ -62,10 +62,10 @@ def wins_said(model: Model, cards: Sequence[Card]) -> list[str]:
 
 
 def set_up_spread(model: Model) -> float | None:
-    """The largest ratio of set-ups of one solve's mesh and strategy in two runs."""
+    """The largest ratio of set-ups of one solve's mesh and strategy in two runs that timed them once."""
     at: dict[tuple, list[float]] = {}
     for p in model.of("solves.csv"):
-        if p.operation == "solve" and p.set_up and is_usual(p):
+        if p.operation == "solve" and p.set_up and is_usual(p) and int(p.row["schema"]) <= set_ups.ONCE:
             key = (p.card.name, p.case, p.element, p.n_dof, p.ranks, p.krylov, p.precondition, p.strategy)
             at.setdefault(key, []).append(p.set_up)
     return max((max(values) / min(values) for values in at.values() if len(values) > 1), default=None)
@@ -102,8 +102,9 @@ def limits(model: Model) -> list[str]:
                     "larger ones gain was not measured.")
     if factor := set_up_spread(model):
         said.append("Up to schema 10 a process timed a set-up once. Of one mesh and strategy it differs between runs on one kind "
-                    f"of card, of other commits and hosts, by a factor of up to {digits(factor)}: what is said of solves "
-                    "with set-up is no more certain than that.")
+                    f"of card, of other commits and hosts, by a factor of up to {digits(factor)}. Strategies are compared "
+                    f"within one run, where such set-ups count as different from a factor of {set_ups.APART} on: those of strategies that "
+                    "make no lists are alike, and at most one of ten pairs of them differs by more.")
     for card in model.cards:
         for element in ("hex8", "tet4"):
             some = [
@@ -141,7 +142,10 @@ METHOD = (
     "of one process combines the ends of their intervals.",
     f"**Faster.** One rule for claims, tables and the map: a strategy is faster than another one {FASTER}, and never where "
     "intervals of samples overlap or are so wide that they decide nothing.",
-    "**Comparisons.** Only points of one run are compared: it built once, on one machine, in one hour. Where several "
+    "**Comparisons.** Only points of one run are compared. A run is of one commit, or a paper's run of several with the "
+    "same sources of all that is timed, with one compiler, the same libraries and one kind of machine. Its processes may "
+    "be hours apart, and on several machines and cards of that kind: the table of runs tells the hours. Two points that "
+    "the same processes measured are compared process by process, others by all processes of that run. Where several "
     f"runs have a place, the one speaks that has most of the main strategies ({', '.join(f'`{s}`' for s in MAIN)}), then "
     "most strategies, then most processes, then the newest one. What it lacks was compared within another run, if that "
     "has it beside the fastest one.",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from report import model as model_, set_ups, sources, text
 from report.captions import FASTER, IN_TURNS, where
-from report.model import NOISY, ONE_ON_HOST, ONE_PROCESS, Card, Model, Point, interval
+from report.model import NOISY, ONE_ON_HOST, ONE_PROCESS, Card, Model, Point, interval, lasted
 from report.panels import APPENDIX, BODY, FILE
 from report.places import LEAST_DOF, Place, Winner, competing, one, places, ranked, winners
 from report.rows import LEAST_PROCESSES
@@ -429,15 +429,19 @@ def runs_table(model: Model) -> Table:
         several, worst = sum(not p.time.one_process for p in of), max((p.error for p in of if p.error), default=None)
         newer = model.superseded(run)
         link = f"[{run.folder}](../{run.name})" + sources.MARK * run.is_old
+        hours, at_once = lasted(run) or (None, None)
         rows.append([Cell(link), Cell(run.day), Cell(devices),
+                     Cell("" if hours is None else f"{hours:.2g}", hours), Cell(str(at_once or ""), at_once),
                      *(Cell(str(n), n) for n in (len(of), several, newer)),
                      Cell(f"{worst:.1e}", worst) if worst else Cell("")])
     return Table(
-        "runs", "Runs", "All runs below `results/` with times, the newest first: folder (day and commit), cards, points "
-        "with a time, how many of them several processes measured, how many a newer run of the same machine measured "
+        "runs", "Runs", "All runs below `results/` with times, the newest first: folder (day and commit), cards, hours "
+        "from the begin of its first process to the end of its last one, cards that it measured on side by side (both empty: "
+        "not told; which of several machines a process ran on is not), points with a time, how many of them several processes measured, how many a newer run of the same machine measured "
         "again (where all were, the folder can leave), and the largest error of a result that was timed, against the "
         f"oracle or another strategy. {sources.NOTE}",
-        ["run", "day", "cards", "points", "several processes", "measured again", "largest error"], rows, words=3)
+        ["run", "day", "cards", "hours", "side by side", "points", "several processes", "measured again", "largest error"],
+        rows, words=3)
 
 
 def processes_table(model: Model) -> Table:

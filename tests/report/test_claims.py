@@ -1,5 +1,6 @@
 """Claims: predicates over rows, their verdicts, and that the page says what the rows say."""
 
+import dataclasses
 import math
 import pathlib
 import tempfile
@@ -297,6 +298,16 @@ class Deciding(unittest.TestCase):
         self.assertEqual(claims.sentence(claim, [self.decided(run, claim=claim)]),
                          "B is 10.0 times as fast (CPU, fast, 2 threads, and Some CPU, 16 threads).")
 
+    def test_a_sentence_names_elements_and_how_many_strategies_it_is_beside(self):
+        text = self.RIVALS.replace("B is", "With {elements} B is").replace("as fast.", "as fast as the fastest of {rivals}.")
+        claim = self.claim(text)
+        v = self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5), ("c", 2.0)), claim=claim)
+        self.assertEqual(claims.sentence(claim, [v]), "With Hex8 B is 2.00 times as fast as the fastest of 2.")
+        more = dataclasses.replace(v.points[0], where=v.points[0].where | {"element": "tet4"}, rivals=3)
+        self.assertEqual(claims.sentence(claim, [dataclasses.replace(v, points=(*v.points, more))]),
+                         "With Hex8 and Tet4 B is 2.00 times as fast as the fastest of 2 to 3.")
+        self.assertEqual(claims.sentence(claim, []), "With … B is … times as fast as the fastest of …. (Not measured.)")
+
     def test_a_brief_bullet_leaves_out_the_question_and_what_was_tested(self):
         v = self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5)))
         whole, brief = ("\n".join(documents.bullet(v.claim, [v], "", short)) for short in (False, True))
@@ -348,7 +359,10 @@ class Deciding(unittest.TestCase):
             v = self.decided(run(f"rivals-{loaded}", loaded), claim=self.claim(self.RIVALS))
             self.assertEqual([round(p.ratio.value, 12) for p in v.points], ratios)  # a is weaker than c: it decides nothing
             self.assertTrue(claims.describe(v).startswith(said), claims.describe(v))
-            self.assertEqual(claims.told([v]), "holds on m" if ratios else "not measured; 1 left out as noisy")
+            self.assertEqual(claims.told([v]), "holds on m" if ratios else "not measured; 1 point left out as noisy")
+            for brief in (False, True):  # documents say so, too
+                bullet = " ".join(map(str.strip, documents.bullet(v.claim, [v], "", brief)))
+                self.assertEqual("1 point left out as noisy" in bullet, not ratios)
         v = self.decided(run("plain", "a"))
         self.assertEqual((v.verdict, v.noisy), ("not measured", 1))
         older = self.run_of("older", ("a", 1.0), ("b", 0.5))

@@ -147,6 +147,17 @@ class Winners(Small):
         self.assertEqual(model.begun_in(run), "2026-01-02T09:00:00Z")
         self.assertEqual(model.build(self.path).runs[0].begun, "2026-01-02T09:00:00Z")
 
+    def test_a_run_lasts_from_its_first_process_to_its_last_one(self):
+        header = rows.columns_of("points.csv")
+        cells = dict.fromkeys(header, "1") | {"status": "done", "took_s": "60"}
+        of = [cells | {"begun": f"2026-01-0{day}:00:00Z", "card": card} for day, card in (("2T23", "0"), ("3T01", "1"), ("3T00", ""))]
+        for name, lines, said in (("told", of, (2 + 1 / 60, 2)), ("one", of[2:], (1 / 60, 1)), ("untold", [], None)):
+            path = self.path / name
+            path.mkdir(parents=True)
+            if lines:
+                small.write(path / "points.csv", header, lines)
+            self.assertEqual(model.lasted(model.Run("m", name, path)), said)
+
     def test_fewer_than_three_processes_decide_beyond_a_tenth(self):
         """As claims: intervals of samples that do not overlap are not enough."""
         for slow, decided in ((2.15e-5, False), (2.25e-5, True)):
