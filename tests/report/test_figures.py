@@ -124,12 +124,30 @@ class Content(Small):
     def test_a_winner_without_a_colour_is_named(self):
         lines = [small.row(seconds * n, 0.01, variant=strategy, element="hex8", case=case, n_dof=n)
                  for case, n in (("box30-distorted", 89373), ("box68-distorted", 985527))
-                 for strategy, seconds in (("patch", 1e-10), ("element_only", 1e-12), ("assembled_cusparse", 5e-11 if n < 1e5 else 2e-10))]
+                 for strategy, seconds in (("patch", 1e-10), ("element_only", 1e-12), ("element_team", 5e-11 if n < 1e5 else 2e-10))]
         with tempfile.TemporaryDirectory() as folder:
             made = {f.name: f for f in figures.all_figures(model.build(small.results(pathlib.Path(folder), c1=lines)))}
         for name, times in (("throughput-h200", 1), ("time-h200", 0)):
-            self.assertEqual([text for _, _, text, *_ in made[name].panels[-1].words].count("BSR"), times)
-            self.assertEqual("the fastest at a size is named" in made[name].caption, bool(times))
+            self.assertEqual([text for _, _, text, *_ in made[name].panels[-1].words].count("team"), times)
+            self.assertEqual("the last such size has their names" in made[name].caption, bool(times))
+
+    def test_winners_without_a_colour_are_named_once(self):
+        """At the last of neighbouring sizes, and where no curve that rises with the size meets their names."""
+        sizes = [(f"box{c}-distorted", 3 * (c + 1) ** 3) for c in (6, 9, 14, 21, 45)]
+        fast = {0: "element_team", 1: "element_warp", 2: "element_team"}
+        lines = [small.row(1e-5 if fast.get(i) == strategy else 1.5e-5 * (n / 3e5 + 1), 0.01, variant=strategy, case=case,
+                           n_dof=n) for i, (case, n) in enumerate(sizes)
+                 for strategy in ("patch", "element_team", "element_warp")]
+        lines = [line for line in lines if line["variant"] == "patch" or line["n_dof"] < 2e4]
+        with tempfile.TemporaryDirectory() as folder:
+            made = {f.name: f for f in figures.all_figures(model.build(small.results(pathlib.Path(folder), c1=lines)))}
+        f = made["throughput-h200"]
+        words = [w for w in f.panels[-1].words if w[2] not in ("patch",)]
+        self.assertEqual([(text, at) for _, _, text, _, at in words], [("team, warp", "right")])
+        panel, (left, right, upper, lower) = f.panels[0], f.places[0]
+        (x, y, *_), n = words[0], sizes[2][1]
+        self.assertLess(x, left + panel.x.share(n) * (right - left))
+        self.assertLess(y, lower - panel.y.share(n / 1e-5 * 1e-9) * (lower - upper))
 
     def test_map_names_the_winner_and_its_gain(self):
         words = [w[2] for w in self.named("winners-h200").panels[-1].words]
@@ -142,6 +160,17 @@ class Content(Small):
         (f,) = [f for f in figures.all_figures(built) if f.name == "throughput-h200"]
         (line,) = f.panels[0].lines
         self.assertEqual([x for x, _ in line[0]], [3.0 * 41**3, 3.0 * 51**3])
+        between = [[x for x, _ in line] for line, _ in f.panels[0].thin if line[0][0] < line[1][0]]
+        self.assertEqual(between, [[3.0 * 31**3, 3.0 * 41**3]])
+        self.assertIn("thin ones those of two runs", f.caption)
+        self.assertNotIn("thin ones", self.named("throughput-h200").caption)
+
+    def test_neighbours_of_two_runs_that_are_far_apart_have_no_line(self):
+        first, other = (small.row(1e-5, 0.01) | {"case": f"box{n}-distorted", "n_dof": 3 * (n + 1) ** 3} for n in (9, 40))
+        built = model.build(small.results(self.path / "far", c1=[first], c2=[other]))
+        (f,) = [f for f in figures.all_figures(built) if f.name == "throughput-h200"]
+        self.assertFalse(f.panels[0].lines + [line for line, _ in f.panels[0].thin if line[0][0] < line[1][0]])
+        self.assertNotIn("Lines", f.caption)
 
     def test_a_map_s_column_has_the_sizes_of_its_meshes(self):
         """Two elements on one kind of mesh: both ends; a mean would be of no mesh."""
@@ -349,7 +378,8 @@ class Committed(unittest.TestCase):
             self.assertLess(f.narrow.height, 20, f.name)
             self.assertLessEqual(len(f.narrow.panels), 3, f.name)  # two, and the words of all
             self.assertLessEqual({p.title for p in f.narrow.panels}, {p.title for p in f.panels}, f.name)
-        self.assertEqual(kinds, {"throughput", "roofline", "winners", "break", "solves", "scaling", "accuracy"})
+        self.assertEqual(kinds, {"throughput", "roofline", "winners", "break", "solves", "scaling", "accuracy",
+                                 "communication"})
 
     def test_studies_are_among_them(self):
         names = {f.name.split("-")[0] for f in self.figures}
