@@ -11,6 +11,7 @@ from unittest import mock
 
 from report import figures, gnuplot, model, panels, product_figures, scaling_figures, study_figures
 from report.product_figures import roofline
+from report.render import tables
 from report.words import OPERATION, PRODUCTS
 from tests.report import small
 
@@ -409,6 +410,50 @@ class Committed(unittest.TestCase):
 
     def test_one_caption_says_one_process(self):
         self.assertTrue(any("within one process" in f.caption for f in self.figures))
+
+
+class Ranks(unittest.TestCase):
+    """Speed-ups of one run whose rows are in several files."""
+
+    def speeds(self, **files: list[dict]) -> list[scaling_figures.Speed]:
+        with tempfile.TemporaryDirectory() as folder:
+            results = small.results(pathlib.Path(folder), c1=small.plenty()[:1])
+            for name, lines in files.items():
+                small.write(results / "m" / "2026-01-02-c1" / f"{name.replace('_', '-')}.csv", small.KERNELS, lines)
+            self.model = model.build(results)
+        return scaling_figures.speeds(self.model, ("m", "cuda"))
+
+    @staticmethod
+    def row(ranks: int, seconds: float, **changed) -> dict:
+        case = f"strong-1x1x{ranks}-{'threads' if ranks == 1 else 'peer'}-box45x45x45"
+        return small.row(seconds, 0.01, **{"ranks": ranks, "case": case, "operation": "gmres_cgs2_graph"} | changed)
+
+    def test_a_speed_up_is_of_processes_that_both_have(self):
+        (speed,) = self.speeds(scaling=[self.row(1, 2e-5, process=1), self.row(1, 8e-5, process=2),
+                                        self.row(2, 1e-5, process=1)])
+        self.assertAlmostEqual(speed.gain.value, 2.0)
+        self.assertEqual(speed.gain.processes, 1)
+        self.assertEqual(self.speeds(scaling=[self.row(1, 2e-5, process=2), self.row(2, 1e-5, process=1)]), [])
+
+    def test_of_two_files_with_a_place_the_one_with_more_strategies_speaks(self):
+        """Each over its own call on one rank."""
+        fuller = [self.row(ranks, seconds, variant=v) for v in ("patch", "node_csr") for ranks, seconds in ((1, 3e-5), (2, 1e-5))]
+        found = self.speeds(scaling_gmres=[self.row(1, 2e-5), self.row(2, 1e-5)], scaling=fuller)
+        self.assertEqual([(s.strategy, round(s.gain.value, 6)) for s in found], [("patch", 3.0), ("node_csr", 3.0)])
+
+    def test_table_and_caption_name_the_form_of_gmres_and_the_order(self):
+        lines = [self.row(ranks, 2e-5 / ranks, order=order) for order in ("lexicographic", "bisection") for ranks in (1, 2)]
+        self.assertEqual(len(self.speeds(scaling=lines)), 2)
+        table = tables.scaling_table(self.model)
+        told = [[row[table.columns.index(name)].text for name in ("GMRES", "order")] for row in table.rows]
+        form = "classical Gram-Schmidt twice, as a CUDA graph"
+        self.assertEqual(told, [[form, "lexicographic"], [form, "bisection"]])
+        figure = next(f for f in figures.all_figures(self.model) if f.name == "scaling-h200")
+        self.assertIn(f"One iteration of GMRES, with {form}, on several GPUs over one GPU", figure.caption)
+
+    def test_several_forms_are_said_by_panel(self):
+        forms = scaling_figures.forms_said([("Hex8", "gmres_cgs2"), ("Hex8", "gmres_cgs2"), ("Tet4", "gmres_mgs")])
+        self.assertEqual(forms, "classical Gram-Schmidt twice (Hex8) and modified Gram-Schmidt (Tet4)")
 
 
 class Colours(unittest.TestCase):
