@@ -266,8 +266,9 @@ class Point:
     @property
     def energy(self) -> Time | None:
         """nJ of a call for a degree of freedom: with the interval between processes where there are enough of them, else
-        with the range of the windows of the first one, where it tells that."""
-        told = [float(row["nj_per_dof"]) for row in self.rows if row["nj_per_dof"]]
+        the mean of processes with the range of all their windows, where they tell that."""
+        there = [row for row in self.rows if row["nj_per_dof"]]
+        told = [float(row["nj_per_dof"]) for row in there]
         if not told:
             return None
         if len(told) >= LEAST_PROCESSES:
@@ -275,8 +276,9 @@ class Point:
                 return Time(plain.median(told), min(told), max(told), len(told), 1)
             e = statistics.estimate(told)
             return Time(e.value, e.low, e.high, e.processes, 1)
-        low, high = (self.row[name] or told[0] for name in ("nj_low", "nj_high"))
-        return Time(told[0], low, high, 1, 1)
+        low = min(float(row["nj_low"] or row["nj_per_dof"]) for row in there)
+        high = max(float(row["nj_high"] or row["nj_per_dof"]) for row in there)
+        return Time(plain.mean(told), low, high, len(told), 1)
 
     @functools.cached_property
     def plain(self) -> bool:

@@ -225,6 +225,14 @@ class Content(Small):
     def test_other_meshes_over_the_nearest_box(self):
         panel = self.named("irregular-h200").panels[0]
         self.assertEqual({round(p[0], 3) for p in panel.points}, {1.0})
+        self.assertIn("Hex8, irregular mesh of 986 K over 986 K; Tet4", self.named("irregular-h200").caption)
+
+    def test_a_bracket_is_named_with_its_size_and_that_of_its_box(self):
+        lines = [row | {"case": "bracket_hex8_coarse-refined3", "n_dof": 1420050} if row["case"] == "irregular" else row
+                 for row in small.plenty() if row["element"] == "hex8"]
+        built = model.build(small.results(self.path / "bracket", c1=lines))
+        (f,) = [f for f in figures.all_figures(built) if f.name == "irregular-h200"]
+        self.assertIn(": Hex8, bracket, coarse, refined 3 times, of 1.42 M over 986 K degrees of freedom.", f.caption)
 
     def test_gpu_over_host_and_reproducible_over_fastest(self):
         strategies = ("patch", "patch_ordered", "element_atomic", "node_csr", "dof_csr", "two_phase")

@@ -152,6 +152,14 @@ class Studies(unittest.TestCase):
             self.assertEqual([[x for x, _ in line] for line, _ in found.panels[0].thin], [[8, 12]] * 2 if windows else [])
             self.assertEqual("One reading" in found.caption, not windows)
 
+    def test_energy_of_two_processes_is_their_mean(self):
+        self.write("kernels.csv", [small.row(variant=v, nj_per_dof=e, nj_low=e - 1, nj_high=e + 1, process=k)
+                                   for v in ("patch", "node_csr") for k, e in ((1, 10.0), (2, 11.0))])
+        (found,) = [f for f in figures.all_figures(model.build_one(self.run)) if f.name == "energy-h200"]
+        self.assertEqual([round(x, 6) for x, *_ in found.panels[0].points], [10.5, 10.5])
+        self.assertEqual([[x for x, _ in line] for line, _ in found.panels[0].thin], [[9, 12]] * 2)
+        self.assertIn("Means of 2 processes; bars: the range of six windows of each", found.caption)
+
     def test_energy_is_of_the_size_with_most_strategies_and_between_processes(self):
         self.write("kernels.csv", [small.row(variant=v, nj_per_dof=e * f, nj_low=1.0, nj_high=99.0, process=k, n_dof=3000, case="box9")
                                    for v, e in (("patch", 10.0), ("node_csr", 20.0), ("two_phase", 30.0))
