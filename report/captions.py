@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from report import sources
-from report.model import BETWEEN, ONE_PROCESS, Point, Run, Time
+from report import calibration, sources
+from report.model import BETWEEN, ONE_PROCESS, Card, Point, Run, Time
 from report.rows import LEAST_PROCESSES
 
 # The rule of "faster" (model.counted, places.winner), for captions.
@@ -24,8 +24,8 @@ def where(runs: Iterable[Run]) -> str:
 
 
 def rests_on(shown: Sequence[tuple[str, str, Point]]) -> str:
-    """Which run and how many processes the points of each panel and condition are of, where that differs; else nothing. shown:
-    the panel, the condition and a point of it."""
+    """Which run and how many processes the points of each panel and condition are of, where that differs; else nothing.
+    shown: the panel, the condition and a point of it."""
     by_panel: dict[tuple[str, str], dict[str, None]] = {}
     for panel, condition, p in shown:
         said = f"{sources.marked(p.run.commit, p.run.is_old)}, {p.time.kind}"
@@ -38,9 +38,17 @@ def rests_on(shown: Sequence[tuple[str, str, Point]]) -> str:
     found = []
     for condition in dict.fromkeys(c for c, _ in alike):
         of = [(said, panels) for (c, said), panels in alike.items() if c == condition]
-        found.append(f"{condition}: " + ", ".join(said + f" ({'; '.join(panels)})" * (len(of) > 1) for said, panels in of))
+        found.append(f"{condition}: " + ", ".join(said + f" ({'; '.join(panels)})" * (len(of) > 1)
+                                                  for said, panels in of))
     told = "; ".join(found)
     return f"{told[0].upper()}{told[1:]}. "
+
+
+def between_runs(card: Card) -> str:
+    """How far another run of the same kernels differs, where runs on GPUs were compared; else nothing."""
+    apart = calibration.largest().times if card.backend == "cuda" else 0.0
+    return (f" Intervals are within one run; another run, on another card or day, differs by {100 * apart:.2g} % "
+            "(standard deviation between runs of the same kernels, the largest that was measured).") if apart else ""
 
 
 def bars(times: Iterable[Time], ratios: bool = False) -> str:

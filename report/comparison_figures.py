@@ -138,8 +138,9 @@ def energy(model: Model, card: Card) -> Figure | None:
                      values))
     several = any(not t.one_process for t in times)
     means = f"Means of {listed(sorted({t.kind for t in times}))}; bars" if several else "Bars"
+    windows = f"{means}: the range of six windows of {'each' if several else 'one process'}"
     said = bars(times) if times and all(t.processes >= LEAST_PROCESSES for t in times) else \
-        f"{means}: the range of six windows of {'each' if several else 'one process'}" if all(p.nj_low for p in some) else \
+        windows if all(p.nj_low for p in some) else \
         "One reading of some seconds each; bars, where there are some: the range of six windows"
     return figure(f"energy-{card.key}", f"Energy of products, {card.words}",
                   f"Energy of the whole card per degree of freedom of a product, {card.words}. Left is better. {said}{noisy(times)}; "

@@ -110,8 +110,8 @@ def ratio(a: Point, b: Point) -> Time:
 
 
 def ratio_of_shared(a: Point, b: Point) -> Time | None:
-    """The same of the processes that both have, where each was started by itself and one may lack some; None: they share
-    none."""
+    """The same of the processes that both have, where each was started by itself and one may lack some; None: they
+    share none."""
     shared = set(a.processes) & set(b.processes)
     return ratio(a.only(shared), b.only(shared)) if shared else None
 

@@ -34,16 +34,16 @@ class Speed:
     run: model_.Run
 
 
-# The iterations of GMRES that are compared, the first of these that a run has, and how each makes its basis orthogonal: a
-# solve on GPUs records them by default.
+# The iterations of GMRES that are compared, the first of these that a run has, and how each makes its basis orthogonal:
+# a solve on GPUs records them by default.
 ITERATIONS = {"gmres_cgs2_graph": "classical Gram-Schmidt twice, as a CUDA graph",
               "gmres_cgs2": "classical Gram-Schmidt twice", "gmres_mgs": "modified Gram-Schmidt"}
 
 
 def speeds(model: Model, card_key: tuple[str, str]) -> list[Speed]:
     """card_key: machine and backend. Of the GMRES iteration with classical Gram-Schmidt twice, recorded where it was,
-    else modified. Of processes that both numbers of ranks have. Two calls of the program may have measured the same in one
-    run (files of their own): the one that selection.rank has first."""
+    else modified. Of processes that both numbers of ranks have. Two calls of the program may have measured the same in
+    one run (files of their own): the one that selection.rank has first."""
     found: dict[tuple, tuple[selection.Rank, Speed]] = {}
     by_run: dict[model_.Run, list[Point]] = {}
     for p in model.of("scaling.csv"):
@@ -69,8 +69,8 @@ def speeds(model: Model, card_key: tuple[str, str]) -> list[Speed]:
             gain = model_.ratio_of_shared(alone, p) if alone else None
             if alone and gain:
                 words = mesh_of(case.mesh).words
-                speed = Speed(case.kind, words, p.element, p.strategy, p.operation, p.order, p.ranks, case.communication,
-                              alone.n_dof, gain, run)
+                speed = Speed(case.kind, words, p.element, p.strategy, p.operation, p.order, p.ranks,
+                              case.communication, alone.n_dof, gain, run)
                 rank = selection.rank(beside[p.file, p.case, p.element, p.order], gain.processes)
                 key = (run, p.case, p.element, p.strategy, p.order, p.ranks, p.n_dof)
                 if key not in found or rank > found[key][0]:

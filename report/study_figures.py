@@ -242,7 +242,8 @@ def part(model: Model, card: Card) -> Figure | None:
 
 def conditions(model: Model, card: Card) -> Figure | None:
     """The same operation in short samples in turns, and in other conditions: where some worked without a pause, else where
-    most is there. In each condition of the run that speaks, or of the next one that has a strategy (selection.by_strategy)."""
+    most is there. In each condition of the run that speaks, or of the next one that has a strategy
+    (selection.by_strategy)."""
     panels, times = [], []
     shown: list[tuple[str, str, Point]] = []
     runs: dict[Run, None] = {}
@@ -269,8 +270,8 @@ def conditions(model: Model, card: Card) -> Figure | None:
             i = list(CONDITIONS).index(p.condition)
             values.append((p.strategy, PALETTE[i], SHAPES[i], t, shifts(len(kinds))[kinds.index(p.condition)]))
         title = f"{ELEMENT[element]}, {OPERATION[operation]}, {count(best[0].n_dof)}"
-        panels.append(dots(title, linear(f"{unit} degrees of freedom/s", 1.05 * max(t.high for t in rates)), ranked(best),
-                           values))
+        panels.append(dots(title, linear(f"{unit} degrees of freedom/s", 1.05 * max(t.high for t in rates)),
+                           ranked(best), values))
         shown += [(title, CONDITIONS[c], p) for c in kinds for p in best if p.condition == c]
         runs |= dict.fromkeys(p.run for p in best)
         times += rates
@@ -280,8 +281,9 @@ def conditions(model: Model, card: Card) -> Figure | None:
                   f"or where caches hold none of its data, {card.words}. Where the dots of a strategy stand apart, "
                   f"what a short sample promises is not what a long run gets. "
                   f"{'Dots of different runs also differ as runs do. ' if len(runs) > 1 else ''}{rests_on(shown)}"
-                  f"{kind_of(times)}; {where(list(runs))}.", panels, list(runs), columns=2, left=2.95, legend=[(words, PALETTE[i], SHAPES[i]) for i, words in
-                                                      enumerate(CONDITIONS.values()) if PALETTE[i] in used])
+                  f"{kind_of(times)}; {where(list(runs))}.", panels, list(runs), columns=2, left=2.95,
+                  legend=[(words, PALETTE[i], SHAPES[i]) for i, words in enumerate(CONDITIONS.values())
+                          if PALETTE[i] in used])
 
 
 def headline(model: Model, card: Card, element: str) -> list[Point]:

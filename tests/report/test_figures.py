@@ -125,7 +125,8 @@ class Content(Small):
     def test_a_winner_without_a_colour_is_named(self):
         lines = [small.row(seconds * n, 0.01, variant=strategy, element="hex8", case=case, n_dof=n)
                  for case, n in (("box30-distorted", 89373), ("box68-distorted", 985527))
-                 for strategy, seconds in (("patch", 1e-10), ("element_only", 1e-12), ("element_team", 5e-11 if n < 1e5 else 2e-10))]
+                 for strategy, seconds in (("patch", 1e-10), ("element_only", 1e-12),
+                                           ("element_team", 5e-11 if n < 1e5 else 2e-10))]
         with tempfile.TemporaryDirectory() as folder:
             made = {f.name: f for f in figures.all_figures(model.build(small.results(pathlib.Path(folder), c1=lines)))}
         for name, times in (("throughput-h200", 1), ("time-h200", 0)):
@@ -136,8 +137,8 @@ class Content(Small):
         """At the last of neighbouring sizes, and where no curve that rises with the size meets their names."""
         sizes = [(f"box{c}-distorted", 3 * (c + 1) ** 3) for c in (6, 9, 14, 21, 45)]
         fast = {0: "element_team", 1: "element_warp", 2: "element_team"}
-        lines = [small.row(1e-5 if fast.get(i) == strategy else 1.5e-5 * (n / 3e5 + 1), 0.01, variant=strategy, case=case,
-                           n_dof=n) for i, (case, n) in enumerate(sizes)
+        lines = [small.row(1e-5 if fast.get(i) == strategy else 1.5e-5 * (n / 3e5 + 1), 0.01, variant=strategy,
+                           case=case, n_dof=n) for i, (case, n) in enumerate(sizes)
                  for strategy in ("patch", "element_team", "element_warp")]
         lines = [line for line in lines if line["variant"] == "patch" or line["n_dof"] < 2e4]
         with tempfile.TemporaryDirectory() as folder:
@@ -167,7 +168,8 @@ class Content(Small):
         self.assertNotIn("thin ones", self.named("throughput-h200").caption)
 
     def test_neighbours_of_two_runs_that_are_far_apart_have_no_line(self):
-        first, other = (small.row(1e-5, 0.01) | {"case": f"box{n}-distorted", "n_dof": 3 * (n + 1) ** 3} for n in (9, 40))
+        first, other = (small.row(1e-5, 0.01) | {"case": f"box{n}-distorted", "n_dof": 3 * (n + 1) ** 3}
+                        for n in (9, 40))
         built = model.build(small.results(self.path / "far", c1=[first], c2=[other]))
         (f,) = [f for f in figures.all_figures(built) if f.name == "throughput-h200"]
         self.assertFalse(f.panels[0].lines + [line for line, _ in f.panels[0].thin if line[0][0] < line[1][0]])
@@ -445,12 +447,14 @@ class Ranks(unittest.TestCase):
 
     def test_of_two_files_with_a_place_the_one_with_more_strategies_speaks(self):
         """Each over its own call on one rank."""
-        fuller = [self.row(ranks, seconds, variant=v) for v in ("patch", "node_csr") for ranks, seconds in ((1, 3e-5), (2, 1e-5))]
+        fuller = [self.row(ranks, seconds, variant=v) for v in ("patch", "node_csr")
+                  for ranks, seconds in ((1, 3e-5), (2, 1e-5))]
         found = self.speeds(scaling_gmres=[self.row(1, 2e-5), self.row(2, 1e-5)], scaling=fuller)
         self.assertEqual([(s.strategy, round(s.gain.value, 6)) for s in found], [("patch", 3.0), ("node_csr", 3.0)])
 
     def test_table_and_caption_name_the_form_of_gmres_and_the_order(self):
-        lines = [self.row(ranks, 2e-5 / ranks, order=order) for order in ("lexicographic", "bisection") for ranks in (1, 2)]
+        lines = [self.row(ranks, 2e-5 / ranks, order=order) for order in ("lexicographic", "bisection")
+                 for ranks in (1, 2)]
         self.assertEqual(len(self.speeds(scaling=lines)), 2)
         table = tables.scaling_table(self.model)
         told = [[row[table.columns.index(name)].text for name in ("GMRES", "order")] for row in table.rows]

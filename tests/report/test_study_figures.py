@@ -122,15 +122,15 @@ class Studies(unittest.TestCase):
 
     def test_conditions_are_of_the_run_that_speaks(self):
         """As in tables: the one with most processes, not the newest one; the caption says which."""
-        short = [small.row(t * 292008e-9 * (1 + n / 100), 0.01, variant=v, process=n) for v, t in (("patch", 1), ("node_csr", 2))
-                 for n in (1, 2, 3)]
+        short = [small.row(t * 292008e-9 * (1 + n / 100), 0.01, variant=v, process=n)
+                 for v, t in (("patch", 1), ("node_csr", 2)) for n in (1, 2, 3)]
         newer = [small.row(4 * t * 292008e-9, 0.01, variant=v, condition=c) for v, t in (("patch", 1), ("node_csr", 2))
                  for c in ("burst", "sustained")]
         built = model.build(small.results(pathlib.Path(self.folder.name) / "two", c1=short, c2=newer))
         (found,) = [f for f in study_figures.all_studies(built) if f.name == "conditions-h200"]
-        of = {panels.PALETTE[i]: [round(x, 2) for x, _, colour, _ in found.panels[0].points if colour == panels.PALETTE[i]]
-              for i in (0, 1)}
-        self.assertEqual(of, {panels.PALETTE[0]: [0.98, 0.49], panels.PALETTE[1]: [0.25, 0.12]})
+        turns, held = ([round(x, 2) for x, _, colour, _ in found.panels[0].points if colour == panels.PALETTE[i]]
+                       for i in (0, 1))
+        self.assertEqual((turns, held), ([0.98, 0.49], [0.25, 0.12]))
         self.assertIn("In turns: c1, 3 processes; without pause: c2, one process.", found.caption.replace("†", ""))
 
     def test_one_sample_each_and_iterations_without_a_residual(self):
