@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from report import sources
-from report.model import BETWEEN, ONE_ON_HOST, ONE_PROCESS, Run, Time
+from report import calibration, sources
+from report.model import BETWEEN, ONE_ON_HOST, ONE_PROCESS, Card, Point, Run, Time
 from report.rows import LEAST_PROCESSES
 
 # The rule of "faster" (model.counted, places.winner), for captions.
@@ -22,6 +22,34 @@ IN_TURNS = "short samples, those of all strategies in turns"
 def where(runs: Iterable[Run]) -> str:
     commits = list(dict.fromkeys(sources.marked(run.commit, run.is_old) for run in runs))
     return ("commit " if len(commits) == 1 else "commits ") + ", ".join(commits)
+
+
+def rests_on(shown: Sequence[tuple[str, str, Point]]) -> str:
+    """Which run and how many processes the points of each panel and condition are of, where that differs; else nothing.
+    shown: the panel, the condition and a point of it."""
+    by_panel: dict[tuple[str, str], dict[str, None]] = {}
+    for panel, condition, p in shown:
+        said = f"{sources.marked(p.run.commit, p.run.is_old)}, {p.time.kind}"
+        by_panel.setdefault((condition, panel), {})[said] = None
+    alike: dict[tuple[str, str], list[str]] = {}
+    for (condition, panel), there in by_panel.items():
+        alike.setdefault((condition, " and ".join(there)), []).append(panel)
+    if len({said for _, said in alike}) < 2:
+        return ""
+    found = []
+    for condition in dict.fromkeys(c for c, _ in alike):
+        of = [(said, panels) for (c, said), panels in alike.items() if c == condition]
+        found.append(f"{condition}: " + ", ".join(said + f" ({'; '.join(panels)})" * (len(of) > 1)
+                                                  for said, panels in of))
+    told = "; ".join(found)
+    return f"{told[0].upper()}{told[1:]}. "
+
+
+def between_runs(card: Card) -> str:
+    """How far another run of the same kernels differs, where runs on GPUs were compared; else nothing."""
+    apart = calibration.largest().times if card.backend == "cuda" else 0.0
+    return (f" Intervals are within one run; another run, on another card or day, differs by {100 * apart:.2g} % "
+            "(standard deviation between runs of the same kernels, the largest that was measured).") if apart else ""
 
 
 def bars(times: Iterable[Time], ratios: bool = False) -> str:

@@ -4,6 +4,7 @@ sums with the fastest; and energy. They return None where there is nothing to sh
 from __future__ import annotations
 
 import math
+import re
 
 from report import model as model_
 from report.captions import bars, kind_of, noisy, where
@@ -11,15 +12,26 @@ from report.model import Card, Model, Point, Time
 from report.panels import (COLOURED, COLOURS, INK, PALETTE, SHAPES, Figure, Panel, add_names, add_series, beside,
                            decades, dots, figure, linear, shifts, size, style_of)
 from report.places import NEAR, Place, by_place, find, one, ranked
+from report.rows import LEAST_PROCESSES
 from report.selection import by_run, speaking
-from report.text import count
+from report.text import count, listed
 from report.words import CHOOSES, ELEMENT, NOT_A_STRATEGY, OPERATION, PRODUCTS
+
+
+def named_mesh(p: Point) -> str:
+    """irregular mesh; slender box 49×49×784; bracket, finer, refined 2 times."""
+    told = re.fullmatch(r"bracket(?:_[a-z0-9]+)?_([a-z]+)(?:-refined(\d+))?(?:-.*)?", p.case)
+    if not told:
+        return p.mesh.label + " mesh" * (p.mesh.label == "irregular")
+    times = f", refined {told[2]} time{'s' * (told[2] != '1')}" if told[2] else ""
+    return f"bracket, {told[1]}{times},"
 
 
 def irregular_over_box(model: Model, card: Card) -> Figure | None:
     """Throughput on meshes that are no cubes over that of the box of nearest size of the same run."""
     kinds = ("irregular", "bracket", "slender box")
     panels, runs, times = [], [], []
+    sizes: dict[str, None] = {}  # of meshes and their boxes, in words
     for element in ("hex8", "tet4"):
         near_of: dict[Point, Point] = {}  # the box of each
         for p in model.kernels:
@@ -50,13 +62,17 @@ def irregular_over_box(model: Model, card: Card) -> Figure | None:
             values.append((strategy, PALETTE[i], SHAPES[i], r, shifts(len(there))[there.index(kind)]))
             runs.append(p.run)
             times.append(r)
+        in_turn = sorted(pairs.items(), key=lambda pair: there.index(pair[0][1]))
+        sizes |= dict.fromkeys(f"{ELEMENT[element]}, {named_mesh(p)} of {count(p.n_dof)} over {count(box.n_dof)}"
+                               for _, (p, box) in in_turn)
         highest = max(v[3].high for v in values)
         panels.append(
             dots(ELEMENT[element], linear("throughput / throughput on the box", max(1.1, highest * 1.05)), categories,
                  values, 1.0))
     there = [k for i, k in enumerate(kinds) if any(q[2] == PALETTE[i] for p in panels for q in p.points)]
     return figure(f"irregular-{card.key}", f"Other meshes compared with boxes, {card.words}",
-                  f"Tangent products on other meshes: throughput over that on the box of nearest size, {card.words}. "
+                  f"Tangent products on other meshes: throughput over that on the box of nearest size of the same run, "
+                  f"{card.words}: {'; '.join(sizes)} degrees of freedom. "
                   f"Left of the dashed line the mesh costs something. {kind_of(times, ratios=True)}; "
                   f"{where(runs)}.",
                   panels, runs, columns=2, left=2.95,
@@ -120,8 +136,11 @@ def energy(model: Model, card: Card) -> Figure | None:
                 dots(f"{ELEMENT[element]}, {OPERATION[operation]}, {count(there[0].n_dof)}",
                      linear("nJ per degree of freedom", 1.08 * max(t.high for *_, t, _ in values)), ranked(there),
                      values))
-    said = bars(times) if times and not any(t.one_process for t in times) else \
-        "Bars: the range of six windows of one process" if all(p.nj_low for p in some) else \
+    several = any(not t.one_process for t in times)
+    means = f"Means of {listed(sorted({t.kind for t in times}))}; bars" if several else "Bars"
+    windows = f"{means}: the range of six windows of {'each' if several else 'one process'}"
+    said = bars(times) if times and all(t.processes >= LEAST_PROCESSES for t in times) else \
+        windows if all(p.nj_low for p in some) else \
         "One reading of some seconds each; bars, where there are some: the range of six windows"
     return figure(f"energy-{card.key}", f"Energy of products, {card.words}",
                   f"Energy of the whole card per degree of freedom of a product, {card.words}. Left is better. {said}{noisy(times)}; "

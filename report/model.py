@@ -113,6 +113,13 @@ def ratio(a: Point, b: Point) -> Time:
     return Time(a.time.value / b.time.value, a.time.low / b.time.high, a.time.high / b.time.low, n, samples, disturbed)
 
 
+def ratio_of_shared(a: Point, b: Point) -> Time | None:
+    """The same of the processes that both have, where each was started by itself and one may lack some; None: they
+    share none."""
+    shared = set(a.processes) & set(b.processes)
+    return ratio(a.only(shared), b.only(shared)) if shared else None
+
+
 def time_of(processes: Sequence[Row]) -> Time:
     """Of the rows of one point, one for each process."""
     medians = [float(row["median_s"]) for row in processes]
@@ -210,6 +217,7 @@ class Point:
     kind: str  # of file: "kernels.csv"
     rows: tuple[Row, ...]  # one for each process
     time: Time
+    file: str = ""  # of a run that has several of a kind: "scaling-peer.csv"
 
     @functools.cached_property
     def row(self) -> Row:
@@ -229,6 +237,13 @@ class Point:
     def processes(self) -> tuple[int, ...]:
         """Which; two strategies of the same ones were measured in turns."""
         return tuple(map(rows.process_of, self.rows))
+
+    def only(self, processes: Iterable[int]) -> Point:
+        """The same of these processes; ValueError where it has none of them."""
+        kept = tuple(row for row in self.rows if rows.process_of(row) in set(processes))
+        if not kept:
+            raise ValueError(f"{self.run.name}: none of these processes measured it")
+        return self if kept == self.rows else dataclasses.replace(self, rows=kept, time=time_of(kept))
 
     def __getattr__(self, name: str) -> Any:
         """A column of the first row, which then is an attribute."""
@@ -255,8 +270,9 @@ class Point:
     @property
     def energy(self) -> Time | None:
         """nJ of a call for a degree of freedom: with the interval between processes where there are enough of them, else
-        with the range of the windows of the first one, where it tells that."""
-        told = [float(row["nj_per_dof"]) for row in self.rows if row["nj_per_dof"]]
+        the mean of processes with the range of all their windows, where they tell that."""
+        there = [row for row in self.rows if row["nj_per_dof"]]
+        told = [float(row["nj_per_dof"]) for row in there]
         if not told:
             return None
         if len(told) >= LEAST_PROCESSES:
@@ -264,8 +280,9 @@ class Point:
                 return Time(plain.median(told), min(told), max(told), len(told), 1)
             e = statistics.estimate(told)
             return Time(e.value, e.low, e.high, e.processes, 1)
-        low, high = (self.row[name] or told[0] for name in ("nj_low", "nj_high"))
-        return Time(told[0], low, high, 1, 1)
+        low = min(float(row["nj_low"] or row["nj_per_dof"]) for row in there)
+        high = max(float(row["nj_high"] or row["nj_per_dof"]) for row in there)
+        return Time(plain.mean(told), low, high, len(told), 1)
 
     @functools.cached_property
     def plain(self) -> bool:
@@ -423,7 +440,7 @@ def read_runs(results: pathlib.Path) -> list[Run]:
     return sorted(found, key=lambda run: (*run.began, run.machine), reverse=True)
 
 
-def points_of(run: Run, kind: str, read: Iterable[Row]) -> tuple[list[Point], list[Refused]]:
+def points_of(run: Run, kind: str, read: Iterable[Row], file: str = "") -> tuple[list[Point], list[Refused]]:
     """Points with times, and rows without. Rows of operations that were made slower are for report/compare.py alone."""
     timed: list[Row] = []
     refused: list[Refused] = []
@@ -437,19 +454,19 @@ def points_of(run: Run, kind: str, read: Iterable[Row]) -> tuple[list[Point], li
     points = []
     for some in rows.by_point(timed).values():
         some = sorted(some, key=rows.process_of)
-        points.append(Point(run, kind, tuple(some), time_of(some)))
+        points.append(Point(run, kind, tuple(some), time_of(some), file))
     return points, refused
 
 
-def rows_of(folder: pathlib.Path) -> list[tuple[str, Sequence[Row]]]:
-    """Of a run's files with times or studies, by kind."""
+def rows_of(folder: pathlib.Path) -> list[tuple[str, str, Sequence[Row]]]:
+    """Of a run's files with times or studies: their kind, name and rows."""
     found = []
     for path in rows.files_below(folder):
         kind = rows.kind_of(path)
         if kind in TIMED + STUDIES:
-            found.append((kind, rows.kept(path)))
+            found.append((kind, path.name.removesuffix(".gz"), rows.kept(path)))
         if kind == "scaling.csv":
-            check_ranks(path, found[-1][1])
+            check_ranks(path, found[-1][2])
     return found
 
 
@@ -463,14 +480,14 @@ def read_all(runs: Sequence[Run]) -> Model:
         there = rows_of(run.path)
         is_old = any(sources.changed(row["commit"], kind, row["variant"], row["backend"],
                                      sources.has_contact(row["operation"]))
-                     for kind, read in there if kind in TIMED for row in read)
+                     for kind, _, read in there if kind in TIMED for row in read)
         run = dataclasses.replace(run, is_old=is_old)
         named.append(run)
-        studies |= {(run, kind): read for kind, read in there if kind in STUDIES}
-        for kind, read in there:
+        studies |= {(run, kind): read for kind, _, read in there if kind in STUDIES}
+        for kind, file, read in there:
             if kind not in TIMED:
                 continue
-            more, without = points_of(run, kind, read)
+            more, without = points_of(run, kind, read, file)
             points += more
             refused += without
     notes = []

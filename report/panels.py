@@ -2,7 +2,8 @@
 
 A figure is 17.5 cm wide, its text 7 pt; main ones have a form of 8.5 cm with their main panels above each other, and
 those of a few panels have that width alone. At most six series of a panel have a colour (Okabe and Ito's, which differ
-for all common kinds of colour blindness) and a shape of their own; the others are grey. Lines join neighbours only.
+for all common kinds of colour blindness) and a shape of their own; the others are grey. Lines join neighbours only,
+thin ones those of two runs.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ JOINED = 7.0              # neighbours of a line differ by at most this factor
 PALETTE = (0x0072B2, 0xD55E00, 0x009E73, 0x000000, 0xE69F00, 0xCC79A7)
 SHAPES = (7, 5, 9, 13, 11, 15)
 INK, GREY, PALE = 0x222222, 0x9A9A9A, 0xE8E8E8
-# Strategies with a colour; each has the same one in all figures.
-COLOURED = ("patch", "element_atomic", "node_csr", "assembled_bsr", "assembled_symmetric", "two_phase")
+# Strategies with a colour; each has the same one in all figures: the main ones, gathering by node, and of the others
+# the one that is the fastest at most places.
+COLOURED = ("patch", "element_atomic", "node_csr", "assembled_bsr", "assembled_symmetric", "assembled_cusparse")
 SHORT = {
     "patch": "patch", "patch_ordered": "ordered", "element_atomic": "atomics", "element_team": "team",
     "element_warp": "warp", "element_color": "colours", "node_csr": "node", "dof_csr": "entry", "two_phase": "stresses",
@@ -212,13 +214,17 @@ def spread(at: Sequence[float], least: float, low: float, high: float) -> list[f
 
 def add_series(panel: Panel, strategy: str, values: Sequence[tuple[float, Time]], join: bool = True,
                runs: Sequence[Run] = (), noisy: Collection[float] | None = None) -> None:
-    """runs: that each value is of; a line joins those of one run. noisy: where points are, unless their times say it."""
+    """runs: that each value is of; a line joins those of one run, a thin one neighbours of two. noisy: where points
+    are, unless their times say it."""
     colour, shape = style_of(strategy)
     line = [(x, t.value) for x, t in values]
     target = panel.thin if colour == GREY else panel.lines
     if join:
         for _, own in itertools.groupby(zip(runs or itertools.repeat(None), line), key=lambda pair: pair[0]):
             target += [(piece, colour) for piece in joined([point for _, point in own])]
+        for (run, point), (other, following) in itertools.pairwise(zip(runs, line)):
+            if run != other:
+                panel.thin += [(piece, colour) for piece in joined([point, following])]
     for x, t in values:
         if t.high > t.low:
             panel.thin.append(([(x, t.low), (x, t.high)], colour))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import itertools
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -56,7 +57,7 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
     runs: list[Run] = []
     times: list[Time] = []
     others: set[str] = set()
-    height, all_named = 3.5, True
+    height, all_named = 4.5, True
     boxes = [p for p in (model.kernels if points is None else points) if p.card == card and p.plain and p.mesh.cube]
     for element in (e for e in ELEMENTS if (e in QUADRATIC) == quadratic):
         for operation in PRODUCTS:
@@ -83,15 +84,24 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
     if not panels:
         return None
     grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}" if others else ""
-    grey += "; the fastest at a size is named." if others and higher_is_better else "." * bool(others)
+    grey += "; where they are the fastest, the last such size has their names." if others and higher_is_better else \
+        "." * bool(others)
     short = {text for panel in panels for _, _, text, *_ in panel.words}
     return figure(f"{name}-{card.key}{'-quadratic' * quadratic}",
                   f"{title} over size, {'quadratic elements, ' * quadratic}{card.words}",
                   f"{title} of one call on boxes over their size, {card.words}, all points plastic, in {samples}. {said} "
-                  f"Lines join sizes of one run.{grey}{meanings(s for s in STRATEGY if SHORT.get(s) in short)} "
+                  f"{lines_said(panels)}{grey}{meanings(s for s in STRATEGY if SHORT.get(s) in short)} "
                   f"{kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height, left=1.0,
                   right=beside(panels) if all_named else 0.25,
                   legend=[] if all_named else coloured_in(panels) + [("others", GREY, 2)] * bool(others))
+
+
+def lines_said(panels: Sequence[Panel]) -> str:
+    """What lines of panels over the size join."""
+    of_two = any(colour != GREY and line[0][0] < line[-1][0] for panel in panels for line, colour in panel.thin)
+    if not any(panel.lines for panel in panels):
+        return "Lines join sizes of two runs." if of_two else ""
+    return f"Lines join sizes of one run{', thin ones those of two runs' * of_two}."
 
 
 def meanings(strategies: Iterable[str], names: Mapping[str, str] = SHORT) -> str:
@@ -102,11 +112,12 @@ def meanings(strategies: Iterable[str], names: Mapping[str, str] = SHORT) -> str
 
 
 AT_END = 0.1  # of an axis: series that end as near to the last point are named there
+INSIDE = 3.3  # cm: that a panel is wide at least, without what stands at its sides
 
 
 def name_lines(panel: Panel, some: Sequence[Point], rates: Sequence[Time], height: float, grey_winners: bool) -> bool:
     """Short names at the ends of coloured series; whether there are any: all series must end at the largest sizes. And
-    where the fastest strategy at a size has no colour, its name above the upper point, or at its end."""
+    where the fastest strategies of neighbouring sizes have no colour, their names at the last one, or at an end."""
     at: dict[int, list[tuple[Point, Time]]] = {}
     ends: dict[str, tuple[float, float]] = {}
     for p, t in sorted(zip(some, rates), key=lambda pair: pair[0].n_dof):
@@ -116,18 +127,32 @@ def name_lines(panel: Panel, some: Sequence[Point], rates: Sequence[Time], heigh
     least = panel.x.share(max(at, default=1)) - AT_END
     named = all(panel.x.share(x) >= least for s, (x, _) in ends.items() if s in COLOURED)
     last = ""
-    for n, of_size in at.items() if grey_winners else ():
-        p, t = min(of_size, key=lambda pair: pair[0].time.value)
+    names: list[str] = []
+    first = [min(of_size, key=lambda pair: pair[0].time.value) for of_size in at.values()] if grey_winners else []
+    for i, (p, t) in enumerate(first):
         if p.strategy in COLOURED:
+            names = []
             continue
-        if named and panel.x.share(n) >= least:
+        names = list(dict.fromkeys([*names, SHORT[p.strategy]]))
+        if named and panel.x.share(p.n_dof) >= least:
             last = p.strategy
-        else:
-            panel.words.append((float(n), panel.y.at(panel.y.share(t.value) + 0.07), SHORT[p.strategy], INK,
-                                "left" if panel.x.share(n) < 0.06 else "center"))
+        elif i + 1 == len(first) or first[i + 1][0].strategy in COLOURED:
+            panel.words.append(beside_rising(panel, float(p.n_dof), t.value, ", ".join(names)))
     if named:
         add_names(panel, ends, height, SHORT, last)
     return named
+
+
+def beside_rising(panel: Panel, x: float, y: float, text: str) -> tuple[float, float, str, int, str]:
+    """Words at the upper left of a point of the upper curve, which rises no faster than the size; right of it where the
+    panel ends above."""
+    gap, long = LETTER / INSIDE, LETTER * len(text) / INSIDE
+    right = max(panel.x.share(x) - gap, long + 0.01)  # where words end
+    steep = math.log(panel.x.high / panel.x.low) / math.log(panel.y.high / panel.y.low)
+    up = panel.y.share(y) + 0.02 + steep * max(0.0, right + gap - panel.x.share(x))
+    if up > 0.95:
+        return panel.x.at(panel.x.share(x) + gap), y, text, INK, "left"
+    return panel.x.at(right), panel.y.at(up), text, INK, "right"
 
 
 def clusters(sizes: Iterable[int]) -> dict[int, int]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterable
 
 from report import model as model_
+from report import selection
 from report.captions import kind_of, where
 from report.cases import mesh_of, ranked_case
 from report.model import Card, Model, Point, Time
 from report.panels import GREY, INK, Axis, Figure, Panel, coloured_in, figure, linear, style_of
 from report.places import NEAR
-from report.text import count
+from report.text import count, listed
 from report.words import ELEMENT, ELEMENTS, in_order
 
 
@@ -23,7 +25,8 @@ class Speed:
     mesh: str
     element: str
     strategy: str
-    operation: str
+    operation: str  # one of ITERATIONS
+    order: str
     ranks: int
     communication: str  # nccl, peer, mpi or threads
     n_dof: int  # of one rank if weak, of all if strong
@@ -31,22 +34,27 @@ class Speed:
     run: model_.Run
 
 
-# The iterations of GMRES that are compared, the first of these that a run has: a solve on GPUs records them by default.
-ITERATIONS = ("gmres_cgs2_graph", "gmres_cgs2", "gmres_mgs")
+# The iterations of GMRES that are compared, the first of these that a run has, and how each makes its basis orthogonal:
+# a solve on GPUs records them by default.
+ITERATIONS = {"gmres_cgs2_graph": "classical Gram-Schmidt twice, as a CUDA graph",
+              "gmres_cgs2": "classical Gram-Schmidt twice", "gmres_mgs": "modified Gram-Schmidt"}
 
 
 def speeds(model: Model, card_key: tuple[str, str]) -> list[Speed]:
     """card_key: machine and backend. Of the GMRES iteration with classical Gram-Schmidt twice, recorded where it was,
-    else modified."""
-    found: list[Speed] = []
+    else modified. Of processes that both numbers of ranks have. Two calls of the program may have measured the same in
+    one run (files of their own): the one that selection.rank has first."""
+    found: dict[tuple, tuple[selection.Rank, Speed]] = {}
     by_run: dict[model_.Run, list[Point]] = {}
     for p in model.of("scaling.csv"):
         if (p.run.machine, p.backend) == card_key and p.operation.startswith("gmres"):
             by_run.setdefault(p.run, []).append(p)
     for run, some in by_run.items():
         known: dict[tuple[str, str, str], set[str]] = {}
+        beside: dict[tuple[str, ...], set[str]] = {}  # strategies of a place and a file
         for p in some:
             known.setdefault((p.case, p.strategy, p.element), set()).add(p.operation)
+            beside.setdefault((p.file, p.case, p.element, p.order), set()).add(p.strategy)
         for p in some:
             there = known[p.case, p.strategy, p.element]
             if p.ranks == 1 or p.operation != next((name for name in ITERATIONS if name in there), None):
@@ -57,15 +65,32 @@ def speeds(model: Model, card_key: tuple[str, str]) -> list[Speed]:
                 alike = (other.mesh == case.mesh and q.n_dof == p.n_dof) if case.kind == "strong" else True
                 return q.ranks == 1 and other.kind == case.kind and alike and all(
                     getattr(q, name) == getattr(p, name) for name in ("strategy", "element", "operation", "order"))
-            if alone := next((q for q in some if same(q)), None):
+            alone = min((q for q in some if same(q)), key=lambda q: q.file != p.file, default=None)
+            gain = model_.ratio_of_shared(alone, p) if alone else None
+            if alone and gain:
                 words = mesh_of(case.mesh).words
-                found.append(Speed(case.kind, words, p.element, p.strategy, p.operation, p.ranks, case.communication,
-                                   alone.n_dof, model_.ratio(alone, p), run))
-    return found
+                speed = Speed(case.kind, words, p.element, p.strategy, p.operation, p.order, p.ranks,
+                              case.communication, alone.n_dof, gain, run)
+                rank = selection.rank(beside[p.file, p.case, p.element, p.order], gain.processes)
+                key = (run, p.case, p.element, p.strategy, p.order, p.ranks, p.n_dof)
+                if key not in found or rank > found[key][0]:
+                    found[key] = rank, speed
+    return [speed for _, speed in found.values()]
+
+
+def forms_said(operations: Iterable[tuple[str, str]]) -> str:
+    """How bases are made orthogonal; where that differs, at which of these places. operations: by place."""
+    places: dict[str, list[str]] = {}
+    for place, operation in operations:
+        places.setdefault(ITERATIONS[operation], []).append(place)
+    if len(places) < 2:
+        return "".join(places)
+    return listed(f"{form} ({'; '.join(dict.fromkeys(at))})" for form, at in places.items())
 
 
 def scaling(model: Model, machine: tuple[str, str], card: Card) -> Figure | None:
     panels, runs, times = [], [], []
+    forms: list[tuple[str, str]] = []
     height = 2.9
     all_ = speeds(model, machine)
     groups: dict[tuple[str, str, int, str], list[Speed]] = {}
@@ -106,13 +131,16 @@ def scaling(model: Model, machine: tuple[str, str], card: Card) -> Figure | None
                 panel.mark(at, s.gain.value, colour, shape, s.gain.noisy)
                 times.append(s.gain)
                 runs.append(s.run)
+                forms.append((title, s.operation))
         panels.append(panel)
     legend = coloured_in(panels)
     if any(p[2] == GREY for panel in panels for p in panel.points):
         legend.append(("others", GREY, style_of("")[1]))
     return figure(f"scaling-{card.key}", f"Strong and weak scaling, {card.words}",
-                  "One GMRES iteration (recorded as a graph where it was timed so) on several GPUs over one GPU of the same run: "
-                  f"speed-up for a mesh of one size, efficiency for a box of one size per GPU; {card.words}. Dashed: ranks cost nothing. "
+                  f"One iteration of GMRES, with {forms_said(forms)}, on several "
+                  f"{'GPUs over one GPU' if card.backend == 'cuda' else 'ranks over one rank'} of the same run, of the "
+                  f"processes that both have: speed-up for a mesh of one size, efficiency for a box of one size "
+                  f"{'a GPU' if card.backend == 'cuda' else 'a rank'}; {card.words}. Dashed: ranks cost nothing. "
                   f"{kind_of(times, ratios=True)}; "
                   f"{where(runs)}.", panels, runs, columns=4, height=height, left=1.0,
                   legend=legend)

@@ -8,12 +8,13 @@ import math
 from collections.abc import Sequence
 
 from report import rows
-from report.captions import IN_TURNS, kind_of, where
+from report.captions import IN_TURNS, kind_of, rests_on, where
 from report.contact import contact
 from report.model import Card, Model, Point, Run, Time
 from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, Axis, Figure, Panel, add_names,
                            add_series, add_words, beside, decades, dots, figure, linear, shifts, style_of)
 from report.places import ranked
+from report.selection import by_strategy
 from report.text import count
 from report.words import CHOOSES, ELEMENT, OPERATION, PART, PATTERNS, SHARES_ALIKE, STRATEGY, in_order
 
@@ -241,17 +242,20 @@ def part(model: Model, card: Card) -> Figure | None:
 
 def conditions(model: Model, card: Card) -> Figure | None:
     """The same operation in short samples in turns, and in other conditions: where some worked without a pause, else where
-    most is there. Of each the newest run that has it."""
+    most is there. In each condition of the run that speaks, or of the next one that has a strategy
+    (selection.by_strategy)."""
     panels, times = [], []
+    shown: list[tuple[str, str, Point]] = []
     runs: dict[Run, None] = {}
     all_ = [p for p in model.of("kernels.csv")
-            if p.card == card and p.plain and p.operand == "random" and p.strategy not in CHOOSES]
+            if p.card == card and p.plain and p.operand == "random"]
     for element, operation in itertools.product(("hex8", "tet4"), ("jacvec", "jacvec_elastic", "residual")):
-        some = [p for p in all_ if (p.element, p.operation) == (element, operation)]
-        places: dict[tuple, dict[tuple[str, str], Point]] = {}
-        for p in some:  # the newest run first
-            places.setdefault((p.case, p.n_dof), {}).setdefault((p.strategy, p.condition), p)
-        there = [list(at.values()) for at in places.values() if len({condition for _, condition in at}) > 1]
+        places: dict[tuple, dict[str, list[Point]]] = {}
+        for p in all_:
+            if (p.element, p.operation) == (element, operation):
+                places.setdefault((p.case, p.n_dof), {}).setdefault(p.condition, []).append(p)
+        there = [[p for of in at.values() for p in by_strategy(of).values() if p.strategy not in CHOOSES]
+                 for at in places.values() if len(at) > 1]
         best: list[Point] = max(there, key=lambda ps: ("sustained" in {p.condition for p in ps}, len(ps), ps[0].n_dof),
                                 default=[])
         several = {p.strategy for p in best if p.condition != "burst"}
@@ -265,9 +269,10 @@ def conditions(model: Model, card: Card) -> Figure | None:
         for p, t in zip(best, rates):
             i = list(CONDITIONS).index(p.condition)
             values.append((p.strategy, PALETTE[i], SHAPES[i], t, shifts(len(kinds))[kinds.index(p.condition)]))
-        panels.append(dots(f"{ELEMENT[element]}, {OPERATION[operation]}, {count(best[0].n_dof)}",
-                           linear(f"{unit} degrees of freedom/s", 1.05 * max(t.high for t in rates)), ranked(best),
-                           values))
+        title = f"{ELEMENT[element]}, {OPERATION[operation]}, {count(best[0].n_dof)}"
+        panels.append(dots(title, linear(f"{unit} degrees of freedom/s", 1.05 * max(t.high for t in rates)),
+                           ranked(best), values))
+        shown += [(title, CONDITIONS[c], p) for c in kinds for p in best if p.condition == c]
         runs |= dict.fromkeys(p.run for p in best)
         times += rates
     used = {q[2] for panel in panels for q in panel.points}
@@ -275,9 +280,10 @@ def conditions(model: Model, card: Card) -> Figure | None:
                   f"Throughput in {IN_TURNS}, and of the same operation by itself for seconds without a pause, "
                   f"or where caches hold none of its data, {card.words}. Where the dots of a strategy stand apart, "
                   f"what a short sample promises is not what a long run gets. "
-                  f"{'Dots of different runs also differ as runs do. ' if len(runs) > 1 else ''}{kind_of(times)}; {where(list(runs))}.", panels,
-                  list(runs), columns=2, left=2.95, legend=[(words, PALETTE[i], SHAPES[i]) for i, words in
-                                                      enumerate(CONDITIONS.values()) if PALETTE[i] in used])
+                  f"{'Dots of different runs also differ as runs do. ' if len(runs) > 1 else ''}{rests_on(shown)}"
+                  f"{kind_of(times)}; {where(list(runs))}.", panels, list(runs), columns=2, left=2.95,
+                  legend=[(words, PALETTE[i], SHAPES[i]) for i, words in enumerate(CONDITIONS.values())
+                          if PALETTE[i] in used])
 
 
 def headline(model: Model, card: Card, element: str) -> list[Point]:

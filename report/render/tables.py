@@ -7,12 +7,12 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from report import model as model_, set_ups, sources, text
-from report.captions import FASTER, IN_TURNS, where
+from report.captions import FASTER, IN_TURNS, between_runs, where
 from report.model import NOISY, ONE_ON_HOST, ONE_PROCESS, Card, Model, Point, interval, lasted
 from report.panels import APPENDIX, BODY, FILE
 from report.places import LEAST_DOF, Place, Winner, competing, one, places, ranked, winners
 from report.rows import LEAST_PROCESSES
-from report.scaling_figures import speeds
+from report.scaling_figures import ITERATIONS, speeds
 from report.selection import by_strategy, speaking
 from report.text import count, digits, listed, seconds
 from report.wholes import Whole, least_in_all, least_in_solve, over_in_all, solves_of, wholes
@@ -140,7 +140,8 @@ def strategies_table(model: Model, card: Card, element: str) -> Table | None:
                  f"{ELEMENT[element]}, {card.words}, {count(some[0].n_dof)} degrees of freedom, {processes}",
                  f"Throughput in {unit} degrees of freedom per second: value (interval), {card.words}, "
                  f"{ELEMENT[element]}, box of {count(some[0].n_dof)} degrees of freedom, all points plastic, doubles. "
-                 f"{kinds(p.time for p in some)}. {where(p.run for p in some if not marks[p]).capitalize()}.{beside}{said}",
+                 f"{kinds(p.time for p in some)}.{between_runs(card)} "
+                 f"{where(p.run for p in some if not marks[p]).capitalize()}.{beside}{said}",
                  ["strategy"] + [OPERATION[o] for o in operations] +
                  [f"{OPERATION[o]}, sustained" for o in without_pause], rows,
                  wanted=BODY if card in model.main_cards else APPENDIX)
@@ -379,6 +380,8 @@ def scaling_table(model: Model) -> Table | None:
                 Cell(s.kind),
                 Cell(s.mesh),
                 Cell(s.communication),
+                Cell(ITERATIONS[s.operation]),
+                Cell(s.order),
                 Cell(STRATEGY[s.strategy]),
                 size(s.n_dof),
                 Cell(str(s.ranks), s.ranks),
@@ -388,9 +391,12 @@ def scaling_table(model: Model) -> Table | None:
     if not rows:
         return None
     return Table("all-ranks", "Several ranks",
-                 "One GMRES iteration on one rank over that on several of the same run: speed-up (strong, size of "
-                 "all) or efficiency (weak, size of one rank).",
-                 ["card", "element", "kind", "mesh", "by", "strategy", "DoF", "ranks", "gain", "commit"], rows, words=6,
+                 "One iteration of GMRES on one rank over that on several of the same run, of the processes that both "
+                 "have: speed-up (strong, size of all) or efficiency (weak, size of one rank). *GMRES*: how the basis "
+                 "is made orthogonal; *order*: that of elements and nodes (auto: the strategy's own). Where two calls of "
+                 "the program measured a line in one run it is of the one with most strategies.",
+                 ["card", "element", "kind", "mesh", "by", "GMRES", "order", "strategy", "DoF", "ranks", "gain",
+                  "commit"], rows, words=8,
                  wanted=APPENDIX)
 
 

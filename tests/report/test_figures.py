@@ -11,6 +11,7 @@ from unittest import mock
 
 from report import figures, gnuplot, model, panels, product_figures, scaling_figures, study_figures
 from report.product_figures import roofline
+from report.render import tables
 from report.words import OPERATION, PRODUCTS
 from tests.report import small
 
@@ -124,12 +125,31 @@ class Content(Small):
     def test_a_winner_without_a_colour_is_named(self):
         lines = [small.row(seconds * n, 0.01, variant=strategy, element="hex8", case=case, n_dof=n)
                  for case, n in (("box30-distorted", 89373), ("box68-distorted", 985527))
-                 for strategy, seconds in (("patch", 1e-10), ("element_only", 1e-12), ("assembled_cusparse", 5e-11 if n < 1e5 else 2e-10))]
+                 for strategy, seconds in (("patch", 1e-10), ("element_only", 1e-12),
+                                           ("element_team", 5e-11 if n < 1e5 else 2e-10))]
         with tempfile.TemporaryDirectory() as folder:
             made = {f.name: f for f in figures.all_figures(model.build(small.results(pathlib.Path(folder), c1=lines)))}
         for name, times in (("throughput-h200", 1), ("time-h200", 0)):
-            self.assertEqual([text for _, _, text, *_ in made[name].panels[-1].words].count("BSR"), times)
-            self.assertEqual("the fastest at a size is named" in made[name].caption, bool(times))
+            self.assertEqual([text for _, _, text, *_ in made[name].panels[-1].words].count("team"), times)
+            self.assertEqual("the last such size has their names" in made[name].caption, bool(times))
+
+    def test_winners_without_a_colour_are_named_once(self):
+        """At the last of neighbouring sizes, and where no curve that rises with the size meets their names."""
+        sizes = [(f"box{c}-distorted", 3 * (c + 1) ** 3) for c in (6, 9, 14, 21, 45)]
+        fast = {0: "element_team", 1: "element_warp", 2: "element_team"}
+        lines = [small.row(1e-5 if fast.get(i) == strategy else 1.5e-5 * (n / 3e5 + 1), 0.01, variant=strategy,
+                           case=case, n_dof=n) for i, (case, n) in enumerate(sizes)
+                 for strategy in ("patch", "element_team", "element_warp")]
+        lines = [line for line in lines if line["variant"] == "patch" or line["n_dof"] < 2e4]
+        with tempfile.TemporaryDirectory() as folder:
+            made = {f.name: f for f in figures.all_figures(model.build(small.results(pathlib.Path(folder), c1=lines)))}
+        f = made["throughput-h200"]
+        words = [w for w in f.panels[-1].words if w[2] not in ("patch",)]
+        self.assertEqual([(text, at) for _, _, text, _, at in words], [("team, warp", "right")])
+        panel, (left, right, upper, lower) = f.panels[0], f.places[0]
+        (x, y, *_), n = words[0], sizes[2][1]
+        self.assertLess(x, left + panel.x.share(n) * (right - left))
+        self.assertLess(y, lower - panel.y.share(n / 1e-5 * 1e-9) * (lower - upper))
 
     def test_map_names_the_winner_and_its_gain(self):
         words = [w[2] for w in self.named("winners-h200").panels[-1].words]
@@ -142,6 +162,18 @@ class Content(Small):
         (f,) = [f for f in figures.all_figures(built) if f.name == "throughput-h200"]
         (line,) = f.panels[0].lines
         self.assertEqual([x for x, _ in line[0]], [3.0 * 41**3, 3.0 * 51**3])
+        between = [[x for x, _ in line] for line, _ in f.panels[0].thin if line[0][0] < line[1][0]]
+        self.assertEqual(between, [[3.0 * 31**3, 3.0 * 41**3]])
+        self.assertIn("thin ones those of two runs", f.caption)
+        self.assertNotIn("thin ones", self.named("throughput-h200").caption)
+
+    def test_neighbours_of_two_runs_that_are_far_apart_have_no_line(self):
+        first, other = (small.row(1e-5, 0.01) | {"case": f"box{n}-distorted", "n_dof": 3 * (n + 1) ** 3}
+                        for n in (9, 40))
+        built = model.build(small.results(self.path / "far", c1=[first], c2=[other]))
+        (f,) = [f for f in figures.all_figures(built) if f.name == "throughput-h200"]
+        self.assertFalse(f.panels[0].lines + [line for line, _ in f.panels[0].thin if line[0][0] < line[1][0]])
+        self.assertNotIn("Lines", f.caption)
 
     def test_a_map_s_column_has_the_sizes_of_its_meshes(self):
         """Two elements on one kind of mesh: both ends; a mean would be of no mesh."""
@@ -195,6 +227,14 @@ class Content(Small):
     def test_other_meshes_over_the_nearest_box(self):
         panel = self.named("irregular-h200").panels[0]
         self.assertEqual({round(p[0], 3) for p in panel.points}, {1.0})
+        self.assertIn("Hex8, irregular mesh of 986 K over 986 K; Tet4", self.named("irregular-h200").caption)
+
+    def test_a_bracket_is_named_with_its_size_and_that_of_its_box(self):
+        lines = [row | {"case": "bracket_hex8_coarse-refined3", "n_dof": 1420050} if row["case"] == "irregular" else row
+                 for row in small.plenty() if row["element"] == "hex8"]
+        built = model.build(small.results(self.path / "bracket", c1=lines))
+        (f,) = [f for f in figures.all_figures(built) if f.name == "irregular-h200"]
+        self.assertIn(": Hex8, bracket, coarse, refined 3 times, of 1.42 M over 986 K degrees of freedom.", f.caption)
 
     def test_gpu_over_host_and_reproducible_over_fastest(self):
         strategies = ("patch", "patch_ordered", "element_atomic", "node_csr", "dof_csr", "two_phase")
@@ -349,7 +389,8 @@ class Committed(unittest.TestCase):
             self.assertLess(f.narrow.height, 20, f.name)
             self.assertLessEqual(len(f.narrow.panels), 3, f.name)  # two, and the words of all
             self.assertLessEqual({p.title for p in f.narrow.panels}, {p.title for p in f.panels}, f.name)
-        self.assertEqual(kinds, {"throughput", "roofline", "winners", "break", "solves", "scaling", "accuracy"})
+        self.assertEqual(kinds, {"throughput", "roofline", "winners", "break", "solves", "scaling", "accuracy",
+                                 "communication"})
 
     def test_studies_are_among_them(self):
         names = {f.name.split("-")[0] for f in self.figures}
@@ -379,6 +420,52 @@ class Committed(unittest.TestCase):
 
     def test_one_caption_says_one_process(self):
         self.assertTrue(any("within one process" in f.caption for f in self.figures))
+
+
+class Ranks(unittest.TestCase):
+    """Speed-ups of one run whose rows are in several files."""
+
+    def speeds(self, **files: list[dict]) -> list[scaling_figures.Speed]:
+        with tempfile.TemporaryDirectory() as folder:
+            results = small.results(pathlib.Path(folder), c1=small.plenty()[:1])
+            for name, lines in files.items():
+                small.write(results / "m" / "2026-01-02-c1" / f"{name.replace('_', '-')}.csv", small.KERNELS, lines)
+            self.model = model.build(results)
+        return scaling_figures.speeds(self.model, ("m", "cuda"))
+
+    @staticmethod
+    def row(ranks: int, seconds: float, **changed) -> dict:
+        case = f"strong-1x1x{ranks}-{'threads' if ranks == 1 else 'peer'}-box45x45x45"
+        return small.row(seconds, 0.01, **{"ranks": ranks, "case": case, "operation": "gmres_cgs2_graph"} | changed)
+
+    def test_a_speed_up_is_of_processes_that_both_have(self):
+        (speed,) = self.speeds(scaling=[self.row(1, 2e-5, process=1), self.row(1, 8e-5, process=2),
+                                        self.row(2, 1e-5, process=1)])
+        self.assertAlmostEqual(speed.gain.value, 2.0)
+        self.assertEqual(speed.gain.processes, 1)
+        self.assertEqual(self.speeds(scaling=[self.row(1, 2e-5, process=2), self.row(2, 1e-5, process=1)]), [])
+
+    def test_of_two_files_with_a_place_the_one_with_more_strategies_speaks(self):
+        """Each over its own call on one rank."""
+        fuller = [self.row(ranks, seconds, variant=v) for v in ("patch", "node_csr")
+                  for ranks, seconds in ((1, 3e-5), (2, 1e-5))]
+        found = self.speeds(scaling_gmres=[self.row(1, 2e-5), self.row(2, 1e-5)], scaling=fuller)
+        self.assertEqual([(s.strategy, round(s.gain.value, 6)) for s in found], [("patch", 3.0), ("node_csr", 3.0)])
+
+    def test_table_and_caption_name_the_form_of_gmres_and_the_order(self):
+        lines = [self.row(ranks, 2e-5 / ranks, order=order) for order in ("lexicographic", "bisection")
+                 for ranks in (1, 2)]
+        self.assertEqual(len(self.speeds(scaling=lines)), 2)
+        table = tables.scaling_table(self.model)
+        told = [[row[table.columns.index(name)].text for name in ("GMRES", "order")] for row in table.rows]
+        form = "classical Gram-Schmidt twice, as a CUDA graph"
+        self.assertEqual(told, [[form, "lexicographic"], [form, "bisection"]])
+        figure = next(f for f in figures.all_figures(self.model) if f.name == "scaling-h200")
+        self.assertIn(f"One iteration of GMRES, with {form}, on several GPUs over one GPU", figure.caption)
+
+    def test_several_forms_are_said_by_panel(self):
+        forms = scaling_figures.forms_said([("Hex8", "gmres_cgs2"), ("Hex8", "gmres_cgs2"), ("Tet4", "gmres_mgs")])
+        self.assertEqual(forms, "classical Gram-Schmidt twice (Hex8) and modified Gram-Schmidt (Tet4)")
 
 
 class Colours(unittest.TestCase):

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from report import captions, figures, gnuplot, model, panels, places, render
+from report import calibration, captions, figures, gnuplot, model, panels, places, render
 from report.render import document as document_
 from report.render import latex, markup
 from report.render import tables
@@ -290,6 +290,20 @@ class Rendered(unittest.TestCase):
         self.assertNotIn("elastic product, sustained", table.columns)
         self.assertIn("ten seconds without a pause, commit c2", table.caption)
         self.assertEqual(document_.macros(built)["h200/hex8/patch/jacvec/sustained/value"], "8.00")
+
+    def test_strategies_say_how_far_another_run_differs(self):
+        """Of GPUs, by report/calibration.py; of hosts no runs were compared."""
+        lines = [row | {"backend": "host", "device": "CPU"} for row in small.plenty() if "krylov" not in row]
+        built = model.build(small.results(self.path / "hosts", c1=small.plenty(), c2=lines))
+        said = "Intervals are within one run; another run, on another card or day, differs by"
+
+        def captions_of() -> list[str]:
+            return [tables.strategies_table(built, card, "hex8").caption for card in built.cards]
+
+        with mock.patch("report.calibration.largest", lambda *_: calibration.Spread(0.0106)):
+            gpu, host = captions_of()
+        self.assertIn(f"{said} 1.1 % (standard deviation", gpu)
+        self.assertNotIn(said, host + " ".join(captions_of()))
 
     def test_what_another_run_has_stands_aside(self):
         """README, report and strategies.md have the number of the run that speaks: that with the main strategies."""

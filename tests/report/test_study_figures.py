@@ -120,6 +120,19 @@ class Studies(unittest.TestCase):
         self.assertEqual([round(x, 6) for x, *_ in panel.points], [1, 0.5])  # of node_csr there is nothing to compare
         self.assertEqual([w[2] for w in over.words], ["in turns", "without pause"])
 
+    def test_conditions_are_of_the_run_that_speaks(self):
+        """As in tables: the one with most processes, not the newest one; the caption says which."""
+        short = [small.row(t * 292008e-9 * (1 + n / 100), 0.01, variant=v, process=n)
+                 for v, t in (("patch", 1), ("node_csr", 2)) for n in (1, 2, 3)]
+        newer = [small.row(4 * t * 292008e-9, 0.01, variant=v, condition=c) for v, t in (("patch", 1), ("node_csr", 2))
+                 for c in ("burst", "sustained")]
+        built = model.build(small.results(pathlib.Path(self.folder.name) / "two", c1=short, c2=newer))
+        (found,) = [f for f in study_figures.all_studies(built) if f.name == "conditions-h200"]
+        turns, held = ([round(x, 2) for x, _, colour, _ in found.panels[0].points if colour == panels.PALETTE[i]]
+                       for i in (0, 1))
+        self.assertEqual((turns, held), ([0.98, 0.49], [0.25, 0.12]))
+        self.assertIn("In turns: c1, 3 processes; without pause: c2, one process.", found.caption.replace("†", ""))
+
     def test_one_sample_each_and_iterations_without_a_residual(self):
         self.write("kernels.csv", [small.row(2e-5, 0.0, variant=v, repetitions=1) for v in ("patch", "node_csr")])
         keys = {name: small.ROW.get(name, "") for name in rows.columns_of("samples.csv")}
@@ -138,6 +151,14 @@ class Studies(unittest.TestCase):
             self.assertEqual([round(x, 6) for x, *_ in found.panels[0].points], [10, 10])
             self.assertEqual([[x for x, _ in line] for line, _ in found.panels[0].thin], [[8, 12]] * 2 if windows else [])
             self.assertEqual("One reading" in found.caption, not windows)
+
+    def test_energy_of_two_processes_is_their_mean(self):
+        self.write("kernels.csv", [small.row(variant=v, nj_per_dof=e, nj_low=e - 1, nj_high=e + 1, process=k)
+                                   for v in ("patch", "node_csr") for k, e in ((1, 10.0), (2, 11.0))])
+        (found,) = [f for f in figures.all_figures(model.build_one(self.run)) if f.name == "energy-h200"]
+        self.assertEqual([round(x, 6) for x, *_ in found.panels[0].points], [10.5, 10.5])
+        self.assertEqual([[x for x, _ in line] for line, _ in found.panels[0].thin], [[9, 12]] * 2)
+        self.assertIn("Means of 2 processes; bars: the range of six windows of each", found.caption)
 
     def test_energy_is_of_the_size_with_most_strategies_and_between_processes(self):
         self.write("kernels.csv", [small.row(variant=v, nj_per_dof=e * f, nj_low=1.0, nj_high=99.0, process=k, n_dof=3000, case="box9")
