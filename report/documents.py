@@ -44,8 +44,9 @@ from report import (choice, claims, model, parts, predict, predict_solves, predi
                     strategies)
 from report.claim import Claim, hardware, read_claims, usual_tolerance
 from report.model import ONE_ON_HOST, ONE_PROCESS
-from report.verdicts import MISSING, Verdict, decide_all
-from report.text import table, wrap
+from report.text import listed, table, wrap
+from report.verdicts import FAILS, HOLDS, MISSING, UNSURE, Verdict, decide_all
+from report.words import machine
 from runner import readers
 
 PAGE = pathlib.Path("docs/claims.md")
@@ -140,16 +141,30 @@ def predicted_solves() -> list[str]:
     return predict_solves.table(predict_solves.pairs(parts.model()), predict.operations(parts.model()))
 
 
-def commands(listed: Sequence[Claim]) -> list[str]:
-    """A table: what each claim asks, what must hold, what reproduces it, and within which share ratios then agree."""
+def committed(verdicts: Sequence[Verdict]) -> str:
+    """What rows in results/ say of a claim in one word, or in one for some machines each."""
+    at: dict[str, list[str]] = {}
+    for v in verdicts:
+        if v.points:
+            at.setdefault(v.verdict, []).append(machine(v.machine))
+    if len(at) < 2:
+        return next(iter(at), MISSING)
+    return "; ".join(f"{word} on {listed(at[word])}" for word in (HOLDS, FAILS, UNSURE) if word in at)
+
+
+def commands(decided: All) -> list[str]:
+    """A table: what each claim asks, what must hold, what reproduces it, what committed rows say, and within which share
+    ratios then agree."""
     lines = []
-    for claim in listed:
+    for claim, verdicts in decided:
         needs, minutes = hardware(claim), f"{claim.minutes:g}"
         if not claim.reproduce:
             needs, minutes = claim.needs.split(",")[0], "-"
         agrees = f"{100 * claim.tolerance:g} %"
-        lines.append([f"`{claim.name}`", claim.asks, claims.bounds(claim), needs, minutes, agrees])
-    return table(["claim", "asks", "holds where", "needs", "minutes for each process", "agrees within"], lines, 4)
+        lines.append([f"`{claim.name}`", claim.asks, claims.bounds(claim), needs, committed(verdicts), minutes,
+                      agrees])
+    return table(["claim", "asks", "holds where", "needs", "committed verdict", "minutes for each process",
+                  "agrees within"], lines, 5)
 
 
 def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
@@ -161,7 +176,7 @@ def rewritten(path: pathlib.Path, text: str, decided: All) -> str:
         "brief choice": lambda: choice.brief(known, parts.model()),
         "predicted solves": predicted_solves,
         "strategies": strategies.side_by_side, "experiments": readers.table,
-        "commands of claims": lambda: commands([claim for claim, _ in decided])}
+        "commands of claims": lambda: commands(decided)}
 
     def claimed(names: str, brief: bool) -> list[str]:
         lines: list[str] = []

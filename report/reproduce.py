@@ -3,24 +3,27 @@
     python3 -m report.reproduce CLAIM [--processes 3] [--dofs N] [--mesh MESH] [--build build]
 
 --dofs and --mesh (FILE.msh, irregular, slender, box, or 20x20x80 cells) instead of the claim's own size and mesh, where
-its commands have such. Says first what it costs and needs. Each process measures all points of the claim, so that both
-sides of a ratio are of the same runs. Rows and the verdict stay in BUILD/reproduce/CLAIM/, to be sent back.
+its commands have such. Says first what it costs and needs, and builds nothing: --build names a folder with programs.
+Each process measures all points of the claim, so that both sides of a ratio are of the same runs. Rows and the verdict
+stay in BUILD/reproduce/CLAIM/, to be sent back.
 
 The last line has two answers, for example
 
-    direction: holds; ratio: agrees within 10 %
+    direction: fails, as in committed rows; ratio: agrees within 10 %
 
 direction: holds, fails, cannot tell, or not measured here: what the claim says of its points, by these rows alone.
-Behind it stands whether committed rows of this kind of machine say the same of these points.
+Behind it stands whether committed rows say the same of these points: those of this kind of machine, or else of others.
+Where fewer processes than were asked for stayed undisturbed, it says how few decide.
 ratio: of each point that has a committed ratio on this kind of machine. It agrees within the claim's tolerance, differs
 where it is farther off and the intervals do not meet either, and cannot be told where they meet. All must agree; one
 that differs decides. "not compared": there is no committed ratio of this machine, place and size.
 
-exit 0  the direction holds, and the ratio agrees or is not compared
-     1  the direction fails
+exit 0  reproduced: the direction is that of committed rows (also where it fails in both), or it holds where they cannot
+        tell or have no such point; and the ratio agrees or is not compared
+     1  the direction is not that of committed rows: one holds and the other fails, or it fails and they do not say so
      2  wrong use, or a program is missing or failed
-     3  the ratio differs, and the direction does not fail
-     4  one of both cannot be told
+     3  the ratio differs, and the direction does not
+     4  one of both cannot be told, or fewer than three undisturbed processes say 1 or 3
      5  not measured here
 """
 
@@ -46,7 +49,7 @@ from report import claims, model, rows, sources
 from report.claim import Claim, chosen, gpus_of, hardware, matches
 from report.quantities import QUANTITIES
 from report.text import interval
-from report.verdicts import FAILS, MISSING, UNSURE, Decided, Verdict, decide, decide_all, overall
+from report.verdicts import FAILS, HOLDS, MISSING, UNSURE, Decided, Verdict, decide, decide_all, overall
 
 
 def gpus_here() -> int:
@@ -174,7 +177,8 @@ def known(verdicts: Sequence[Verdict]) -> list[str]:
 
 AGREES, DIFFERS, ALONE = "agrees", "differs", "not compared"
 NOT_HERE = f"direction: {MISSING} here; ratio: {ALONE}"
-FAILED, OFF, UNDECIDED, UNMEASURED = 1, 3, 4, 5  # exits; 0: reproduced, 2: faults
+AGAINST, OFF, UNDECIDED, UNMEASURED = 1, 3, 4, 5  # exits; 0: reproduced, 2: faults
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 Pair = tuple[Decided, Decided]  # a point of here, and the committed one
 
@@ -215,18 +219,62 @@ def interval_of(point: Decided) -> str:
     return interval(point.ratio.value, point.ratio.low, point.ratio.high)
 
 
-def outcome(here: Verdict, pairs: Sequence[Pair], tolerance: float) -> tuple[str, int]:
-    """The last line, and the exit."""
+def beside_others(here: Verdict, others: Sequence[Verdict]) -> list[str]:
+    """What committed rows of further kinds of machines say of the points of here, each word once."""
+    places = [point.where for point in here.points]
+    told = {overall([p for p in v.points if p.where in places]) for v in others}
+    return sorted(told - {MISSING})
+
+
+def decisive(here: Verdict) -> int:
+    """Of how many processes the points are that decide."""
+    of = [p.ratio.processes for p in here.points if here.verdict != FAILS or p.verdict == FAILS]
+    return max(of) if here.verdict == FAILS else min(of)
+
+
+def number(n: int) -> str:
+    return NUMBERS[n] if n < len(NUMBERS) else str(n)
+
+
+def by_few(here: Verdict, processes: int) -> str:
+    """By how few processes, where that is fewer than were asked for, or than a claim rests on."""
+    n = decisive(here)
+    if QUANTITIES[here.claim.quantity].counted or n >= max(processes, rows.LEAST_PROCESSES):
+        return ""
+    why = f" of {number(processes)}: the machine is busy" if n < processes else ""
+    return f" (by {number(n)} process{'es' * (n > 1)}{why})"
+
+
+def compared(here: Verdict, pairs: Sequence[Pair], others: Sequence[Verdict]) -> tuple[str, bool]:
+    """What committed rows say of the direction, in words, and whether that is against the rows of here."""
+    fails = here.verdict == FAILS
+    if pairs:
+        before = overall([other for _, other in pairs])
+        swapped = any({own.verdict, other.verdict} == {HOLDS, FAILS} for own, other in pairs)
+        if before == here.verdict:
+            return ", as in committed rows" + ", but not at the same points" * swapped, swapped
+        return f", in committed rows: {before}", swapped or fails
+    told = beside_others(here, others)
+    if told == [here.verdict]:
+        return ", as in committed rows of other machines", False
+    return f", in committed rows of other machines: {' or '.join(told)}" if told else "", fails
+
+
+def outcome(here: Verdict, pairs: Sequence[Pair], tolerance: float, others: Sequence[Verdict] = (),
+            processes: int = 1) -> tuple[str, int]:
+    """The last line, and the exit. others: committed rows of further kinds of machines. processes: asked for."""
     if here.verdict == MISSING:
         return NOT_HERE, UNMEASURED
     ratio = of_ratios(pairs, tolerance)
     within = {AGREES: f" within {100 * tolerance:g} %", DIFFERS: f" by more than {100 * tolerance:g} %"}
-    before = overall([other for _, other in pairs])
-    as_known = "" if not pairs else ", as in committed rows" if before == here.verdict else \
-        f", in committed rows: {before}"
-    code = (FAILED if here.verdict == FAILS else OFF if ratio == DIFFERS else
-            UNDECIDED if UNSURE in (here.verdict, ratio) else 0)
-    return f"direction: {here.verdict}{as_known}; ratio: {ratio}{within.get(ratio, '')}", code
+    words, is_against = compared(here, pairs, others)
+    is_same = bool(pairs) and overall([other for _, other in pairs]) == here.verdict
+    is_few = not QUANTITIES[here.claim.quantity].counted and decisive(here) < rows.LEAST_PROCESSES
+    code = (AGAINST if is_against else OFF if ratio == DIFFERS else
+            UNDECIDED if ratio == UNSURE or here.verdict == UNSURE and not is_same else 0)
+    if is_few and code in (AGAINST, OFF):
+        code = UNDECIDED
+    return f"direction: {here.verdict}{by_few(here, processes)}{words}; ratio: {ratio}{within.get(ratio, '')}", code
 
 
 def run(a: argparse.Namespace) -> int:
@@ -263,7 +311,7 @@ def run(a: argparse.Namespace) -> int:
     machines = {row.get("machine") for row in measured}
     same = next((v for v in before if v.machine in machines), None)
     pairs = pairs_of(verdict, same)
-    last, code = outcome(verdict, pairs, claim.tolerance)
+    last, code = outcome(verdict, pairs, claim.tolerance, [v for v in before if v is not same], processes)
     lines = [claims.sentence(claim, [verdict]), claims.describe(verdict), *disturbed(measured),
              *outside(claim, measured), *(beside_known(pairs, claim.tolerance) if verdict.points else ()),
              *(f"before on {text}" for text in known(before)), last]
