@@ -104,6 +104,8 @@ def ratio(a: Point, b: Point) -> Time:
     the same processes of one program they are pairs, because it measured both in turns."""
     if a.run != b.run:
         raise ValueError(f"{a.run.name} and {b.run.name}: no ratio across runs")
+    if a.kind == b.kind and a.processes != b.processes and len(shared := {*a.processes} & {*b.processes}) > 1:
+        a, b = a.only(shared), b.only(shared)
     n = min(a.time.processes, b.time.processes)
     samples = min(a.time.samples, b.time.samples)
     disturbed = a.time.disturbed or b.time.disturbed
@@ -118,6 +120,12 @@ def ratio_of_shared(a: Point, b: Point) -> Time | None:
     share none."""
     shared = set(a.processes) & set(b.processes)
     return ratio(a.only(shared), b.only(shared)) if shared else None
+
+
+def undisturbed(processes: Sequence[Row]) -> Sequence[Row]:
+    """Those that claims count, where they are LEAST_PROCESSES; else all, which together decide nothing."""
+    found = [row for row in processes if not rows.disturbed(row)]
+    return found if len(found) >= LEAST_PROCESSES else processes
 
 
 def time_of(processes: Sequence[Row]) -> Time:
@@ -453,7 +461,7 @@ def points_of(run: Run, kind: str, read: Iterable[Row], file: str = "") -> tuple
             refused.append(Refused(run, kind, row))
     points = []
     for some in rows.by_point(timed).values():
-        some = sorted(some, key=rows.process_of)
+        some = undisturbed(sorted(some, key=rows.process_of))
         points.append(Point(run, kind, tuple(some), time_of(some), file))
     return points, refused
 
