@@ -293,7 +293,7 @@ fe_status run_groups(const arguments &a, const fe_machine &machine,
             if (is_wanted(a, p)) p.energy_seconds = a.energy;
         benchmark::ClearRegisteredBenchmarks();
         for (point &p : g->points) announce(p);
-        r.current = g.get();
+        r.begin(*g);
         if (std::any_of(g->points.begin(), g->points.end(), [&](const point &p) { return is_wanted(a, p); }))
             benchmark::RunSpecifiedBenchmarks(&r);
         g.reset();

@@ -100,7 +100,7 @@ reporter::reporter(const arguments &a, const fe_machine &m) : machine(m)
 {
     rows = open(a.rows, FE_ROW_COLUMNS);
     samples = open(a.samples, FE_SAMPLE_COLUMNS);
-    table = a.format.empty();
+    table = a.format.empty(), summed = table || a.format == "console";
     if (!table) others.push_back(own_format(a.format));
     if (a.out.empty()) return;
     out.open(a.out);
@@ -125,6 +125,12 @@ FILE *reporter::open(const std::string &path, const char *columns)
     const fe_status status = fe_rows_open(path.c_str(), columns, &file);
     if (status != FE_OK && unopened == FE_OK) unopened = status, why = fe_message();
     return file;
+}
+
+void reporter::begin(group &g)
+{
+    current = &g;
+    sum.begin(g);
 }
 
 bool reporter::ReportContext(const Context &context)
@@ -164,6 +170,7 @@ void reporter::write(const point &p, const std::vector<Run> &runs)
         if (!reason) reason = errno;
     }
     if (table) print(p, row);
+    sum.add(p, row);
     if (row.seconds.n > 0 && row.ceiling_seconds > FE_ROW_ABOVE * row.seconds.median)
         std::fprintf(stderr,
                      "kernels: %s: %.2f times its ceiling: caches hold more than the model says, or the "
@@ -175,6 +182,7 @@ void reporter::finish()
 {
     for (auto &o : others) o->Finalize();
     out.flush();
+    if (summed) sum.print();
 }
 
 fe_status reporter::status() const
