@@ -307,7 +307,8 @@ def communication(_: str, up: str) -> list[str]:
     told = communication_table(model())
     if not told:
         raise Fault("<!-- communication -->: no run has rows of communication.csv")
-    return [*wrap(told.caption), "", *table(told.columns, [[cell.text for cell in line] for line in told.rows], told.words)]
+    rows = [[cell.text for cell in line] for line in told.rows]
+    return [*wrap(told.said), "", *table(told.columns, rows, told.words)]
 
 
 KINDS = {"accuracy": accuracy, "references": lambda _, up: bracket.lines(up), "figure": figure, "picture": picture,

@@ -42,7 +42,13 @@ def coverage(processes: int, between: float, heavy: bool = False, bootstrap: boo
 
 
 def percent(share: float) -> Cell:
-    return Cell(f"{100 * share:.3g} %", share)
+    """In a column whose head has the unit."""
+    return Cell(f"{100 * share:.3g}", 100 * share)
+
+
+def share_of(cell: Cell) -> float:
+    """Of one in per cent."""
+    return (cell.number or 0.0) / 100
 
 
 def error_of(shares: Iterable[float], runs: int) -> str:
@@ -57,11 +63,11 @@ def coverage_table() -> Table:
     return Table("coverage", "What 95 % intervals cover",
                  f"How many of 100 simulated measurements have an interval that holds the truth, of processes that spread by "
                  f"{100 * SHOWN[0][1]:g} % with 9 samples that spread by {100 * WITHIN:g} %. Of {SIMULATED} measurements, with a "
-                 f"standard error of {error_of((row[k].number or 0 for row in rows for k in (1, 2)), SIMULATED)} percentage points at "
-                 f"most; of the bootstrap {RESAMPLED} and {error_of((row[3].number or 0 for row in rows), RESAMPLED)}. Student's t on logarithms is "
+                 f"standard error of {error_of((share_of(row[k]) for row in rows for k in (1, 2)), SIMULATED)} percentage points at "
+                 f"most; of the bootstrap {RESAMPLED} and {error_of((share_of(row[3]) for row in rows), RESAMPLED)}. Student's t on logarithms is "
                  "what all intervals between processes here are; *heavy*: processes spread by Student's t with 3 degrees "
                  "of freedom. The hierarchical bootstrap is shown because it is often recommended: of three processes it is too narrow.",
-                 ["processes", "Student's t", "Student's t, heavy", "bootstrap"], rows, words=0)
+                 ["processes", "Student's t, %", "Student's t, heavy, %", "bootstrap, %"], rows, words=0)
 
 
 def held_by_others(read: Model) -> Table | None:
@@ -84,7 +90,7 @@ def held_by_others(read: Model) -> Table | None:
     return Table("one-process", "What intervals within one process hold, measured",
                  f"Of points with {LEAST_PROCESSES} processes or more, none of them noisy: how many of the 95 % intervals "
                  "of one process's samples hold the mean of the other processes of that point. So far a number of one "
-                 "process may be trusted.", ["on", "program", "condition", "intervals", "hold"], rows, words=3)
+                 "process may be trusted.", ["on", "program", "condition", "intervals", "hold, %"], rows, words=3)
 
 
 def calibration_table() -> Table | None:
@@ -117,7 +123,9 @@ def calibration_table() -> Table | None:
                  "are part of intervals here. Runs are hours or days apart, on other cards where more than one was lent; "
                  "where their commits differ the program that timed them may, too. Groups of the same processes are no "
                  "independent comparisons, and neither are pairs that share a run.",
-                 ["machine", "commits", "processes a side", "points", "comparisons", "with a false alarm", "points with one",
-                  "intervals hold", "margin", "the same",
-                  "seen: 1 %", "2 %", "5 %", "really: 1 %", "2 %", "5 %", "apart", "others", "ratios apart", "others", "ratios hold"],
+                 ["machine", "commits", "processes a side", "points", "comparisons",
+                  *(f"{head}, %" for head in (
+                      "with a false alarm", "points with one", "intervals hold", "margin", "the same",
+                      "seen of 1 %", "seen of 2 %", "seen of 5 %", "really of 1 %", "really of 2 %", "really of 5 %",
+                      "apart", "others", "ratios apart", "ratios of others", "ratios hold"))],
                  rows, words=2, wanted=APPENDIX)

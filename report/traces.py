@@ -34,6 +34,11 @@ class Solve:
         some = [row["busy_share"] for row in self.rows if row["category"] == category]
         return sum(some) / len(self.gpus) if some else None
 
+    def span(self, category: str) -> float | None:
+        """The same as a share of the time from the first kernel to the end of the last one."""
+        some = [row["span_share"] for row in self.rows if row["category"] == category]
+        return sum(some) / len(self.gpus) if some else None
+
     @property
     def communication(self) -> float:
         """Share of the time from the first kernel to the end of the last one."""

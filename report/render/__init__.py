@@ -57,9 +57,9 @@ def told_apart(cell: Cell) -> bool:
     return cell.number is not None and (leading is None or abs(float(leading[0]) - cell.number) > 0.006 * abs(cell.number))
 
 
-# A cell of a number: "16.3 (16.2–16.4)", "≤ 1.95 (1.77–2.14)¹~", "6.44 M".
-NUMBER = re.compile(r"(?P<most>≤ )?(?P<value>-?[\d.]+)(?P<unit> [KMG])?(?: \((?P<low>-?[\d.]+)–(?P<high>-?[\d.]+)\))?"
-                    r"(?P<marks>[¹~†‡]*)")
+# A cell of a number: "16.3 (16.2–16.4)", "≤ 1.95 (1.77–2.14)¹~", "6.44 M", "< 1e-05".
+NUMBER = re.compile(r"(?P<most>[≤<] )?(?P<value>-?[\d.]+(?:e-?\d+)?)(?P<unit> [KMG])?"
+                    r"(?: \((?P<low>-?[\d.]+)–(?P<high>-?[\d.]+)\))?(?P<marks>[¹~†‡]*)")
 NONE = ("", "-")
 
 
@@ -119,7 +119,7 @@ def render(document: Document, folder: pathlib.Path) -> list[str]:
             "Jinja2 is missing: no Markdown, HTML and LaTeX; tables are there as CSV (apt-get install python3-jinja2)"
         ]
     tex = env.get_template("table.tex.j2")
-    for table in (t for t in document.tables if t.has_tex):
+    for table in (t for t in document.tables if latex.has_tex(t)):
         (folder / "tables" / f"{table.name}.tex").write_text(tex.render(table=latex.for_paper(table)), encoding="utf-8")
     for name in ("report.md", "report.html", "report.tex", "numbers.tex"):
         text = env.get_template(f"{name}.j2").render(document=document)
@@ -127,8 +127,26 @@ def render(document: Document, folder: pathlib.Path) -> list[str]:
     return []
 
 
+# What a page does not hold: by how much, and where (lines of the source, or that it was found as a page ended).
+OVERFULL = re.compile(r"^Overfull \\([hv]box) \(([\d.]+)pt too (?:wide|high)\) (.*?)(?: \[\])?$"
+                      r"|^LaTeX Warning: (Float too large .*)$", re.MULTILINE)
+SEEN = 5.0  # pt
+
+
+def overfull(log: str) -> list[str]:
+    """A line for each thing in pdflatex's output that a reader sees beside or below its page."""
+    told = []
+    for match in OVERFULL.finditer(log):
+        pages = re.findall(r"\[(\d+)", log[:match.start()])
+        box, points, place, float_ = match.groups()
+        if float_ or float(points) > SEEN:
+            said = float_ or f"Overfull \\{box}, {points} pt too {'wide' if box == 'hbox' else 'high'} {place}"
+            told.append(f"pdflatex: {said}, behind page {pages[-1] if pages else 0}")
+    return told
+
+
 def typeset(folder: pathlib.Path, pdflatex: str = "pdflatex") -> list[str]:
-    """report.pdf of report.tex; returns a line if there is none."""
+    """report.pdf of report.tex; returns a line if there is none, and for each thing that its page does not hold."""
     program = shutil.which(pdflatex)
     if not program:
         return ["LaTeX is missing: report.tex is there, report.pdf is not (apt-get install texlive-latex-recommended)"]
@@ -145,4 +163,4 @@ def typeset(folder: pathlib.Path, pdflatex: str = "pdflatex") -> list[str]:
         if "Rerun" not in done.stdout and "rerun" not in done.stdout:
             break
     shutil.move(build / "report.pdf", folder / "report.pdf")
-    return []
+    return overfull(done.stdout)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
 from report.panels import APPENDIX, BODY, FILE, Figure
+from report.render.latex import has_tex
 from report.render.tables import Cell, Table
 
 
@@ -142,5 +143,5 @@ def laid_out(sections: Sequence[Section], appendix: Sequence[Section]) -> list[S
 
 def contents(tables: Iterable[Table]) -> Points:
     """A line for each table: its file, what it holds, its rows."""
-    return Points([f"[tables/{t.name}.csv](tables/{t.name}.csv){' and `.tex`' if t.has_tex else ''}: {t.title}, "
+    return Points([f"[tables/{t.name}.csv](tables/{t.name}.csv){' and `.tex`' if has_tex(t) else ''}: {t.title}, "
                    f"{len(t.rows)} row{'s' * (len(t.rows) != 1)}" for t in tables])

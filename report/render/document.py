@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from report import set_ups, sources
 from report.captions import FASTER
-from report.model import LEAST_PROCESSES, NOISY, Card, Model, Time, counted, interval
+from report.model import LEAST_PROCESSES, NOISY, Card, Model, Point, Run, Time, counted, interval
 from report.panels import Figure
 from report.places import ranked
 from report.render.accuracy import accuracy_table
@@ -157,8 +157,14 @@ METHOD = (
 )
 
 
-MACHINE = (("gpu", "gpu"), ("cpu", "cpu"), ("cores", "cores"), ("driver", "driver"), ("cuda", "cuda"), ("compiler", "compiler"),
-           ("cuda_copy_gb_per_s", "copy"), ("cuda_fma_gflop_per_s", "flop"))
+MACHINE = ("gpu", "cpu", "cores", "driver", "cuda", "compiler")
+CEILINGS = (("copy_gb_per_s", "copy"), ("fma_gflop_per_s", "flop"))  # of a backend
+
+
+def machine_of(run: Run, card: Card) -> dict[str, str]:
+    """What the record of its machine has of a card: its own ceilings, where they were measured."""
+    told = {key: run.told(key) for key in MACHINE} | {name: run.told(f"{card.backend}_{key}") for key, name in CEILINGS}
+    return {f"{card.key}/{name}": text for name, text in told.items() if text not in ("", "0", "0.00")}
 
 
 def macros(model: Model, drawn: Sequence[Figure] = ()) -> dict[str, str]:
@@ -170,6 +176,10 @@ def macros(model: Model, drawn: Sequence[Figure] = ()) -> dict[str, str]:
     def tell(name: str, t: Time) -> None:
         found.update({name: interval(t), f"{name}/value": digits(t.value), f"{name}/low": digits(t.low),
                       f"{name}/high": digits(t.high), f"{name}/processes": str(t.processes)})
+
+    def tell_ratio(name: str, matrix: Point, own: Point) -> None:
+        tell(name, counted(matrix, own))
+        found.update({f"{name}/of": matrix.strategy, f"{name}/commit": own.run.marked})
 
     for card, element, irregular in itertools.product(model.cards, ELEMENTS, (False, True)):
         some = fullest(model, card, element, irregular)
@@ -186,13 +196,16 @@ def macros(model: Model, drawn: Sequence[Figure] = ()) -> dict[str, str]:
             if sustained := model.sustained(p):
                 tell(f"{key}/sustained", sustained.throughput.times(GIGA))
                 found[f"{key}/sustained/commit"] = sustained.run.marked
+                held = [h for q in some if q.operation == p.operation and (h := model.sustained(q))]
+                if matrix := fastest_matrix([h for h in held if h.run == sustained.run], sustained):
+                    tell_ratio(f"{key}/sustained/over-matrix", matrix, sustained)
             if matrix := fastest_matrix([q for q in some if (q.operation, q.run) == (p.operation, p.run)], p):
-                tell(f"{key}/over-matrix", counted(matrix, p))
-                found |= {f"{key}/over-matrix/of": matrix.strategy, f"{key}/over-matrix/commit": p.run.marked}
+                tell_ratio(f"{key}/over-matrix", matrix, p)
     for run in model.runs[::-1]:  # the newest last
         for card in (c for c in model.cards if c.machine == run.machine):
-            found |= {f"{card.key}/{name}": run.told(key) for key, name in MACHINE if run.told(key)}
-    return found
+            found |= machine_of(run, card)
+    commits = {key: text for key, text in found.items() if key.endswith("/commit")}
+    return found | {f"{key}/plain": text.replace(sources.MARK, "") for key, text in commits.items()}
 
 
 def of(*blocks: Block | None) -> list[Block]:
@@ -274,12 +287,13 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[Told] = (),
             "`make reproduce CLAIM=NAME` measures the smallest set of points that decides a claim, and ends with "
             "holds, fails, cannot tell or not measured; [docs/artifact.md](../../docs/artifact.md#checking-a-claim) "
             "lists for each claim what must hold, what it needs, and the minutes.",
-            "`results/report/figures/` holds each figure as PDF, SVG and PNG at the width of a page (17.5 cm) or of a "
+            "`results/report/figures/` holds each figure as PDF and SVG at the width of a page (17.5 cm) or of a "
             "column (8.5 cm): include the former at `\\linewidth` of a `figure*`. `NAME-narrow` has the main panels of "
-            "a wide one for a column. What gnuplot draws is in `data/`, and `plots/report.gp` draws it.",
-            "`results/report/tables/` holds each table as CSV, and those that a page holds as LaTeX (`tabular` with a "
-            "caption), `numbers.tex` the numbers of the tables of strategies as macros, with keys that its head lists; "
-            "[results/README.md](../README.md#a-paper) has an article that uses them.",
+            "a wide one for a column. `make report` also writes each as PNG, and `data/`: what gnuplot draws, by "
+            "`plots/report.gp`. Neither is committed.",
+            "`results/report/tables/` holds each table as CSV, and those that a page of an article holds as LaTeX "
+            "(`tabular` with a caption), `numbers.tex` the numbers of the tables of strategies as macros, with keys that "
+            "its head lists; [results/README.md](../README.md#a-paper) has an article that uses them.",
             "To measure a point again: `build/kernels` with `--fe_backend`, `--fe_elements`, `--fe_dofs` and "
             "`--fe_variants`."
         ]),

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from report.render.markup import glued, to_tex, visible
 from report.render.tables import Table
 
-TEXT_WIDTH, TEXT_HEIGHT = 17.5 * 72.27 / 2.54, 25 * 72.27 / 2.54  # pt, as report.tex has them
+CM = 2.54 / 72.27  # of a pt
+TEXT_WIDTH, TEXT_HEIGHT = 17.5 / CM, 25 / CM  # pt, as report.tex has them
 SIZES = (("\\scriptsize", 3.75, 7.0), ("\\tiny", 3.2, 5.0))  # mean width of a letter and room between columns, pt
 UPRIGHT = 10  # columns; tables with more lie on their side
 
@@ -44,8 +45,8 @@ class Layout:
 
 
 def layout(table: Table) -> Layout:
-    """Fits the page. What does not fit upright in \\scriptsize has the ends of intervals below and above their values, if
-    it then fits; else tables of many columns lie on their side, and others are smaller."""
+    """Fits the page. What does not fit upright in \\scriptsize is set as for a paper, with the ends of intervals below
+    and above their values, if it then fits, tables of many columns else on their side; what fits neither is smaller."""
     cells = [[visible(c) for c in table.columns]] + [[visible(cell.text) for cell in row] for row in table.rows]
     lengths = [[len(row[i]) for row in cells] for i in range(len(table.columns))]
     least = [max(4, *(len(w) for row in cells for w in row[i].split(" "))) for i in range(len(table.columns))]
@@ -57,11 +58,12 @@ def layout(table: Table) -> Layout:
 
     on_its_side = len(table.columns) > UPRIGHT
     if on_its_side or not fitted(TEXT_WIDTH, *SIZES[0][1:])[1]:
-        paper = for_paper(table, TEXT_WIDTH * 2.54 / 72.27)
-        if paper.place != "sidewaystable":
+        paper = for_paper(table, (OWN, TURNED)[:1 + on_its_side])
+        if paper.fits:
             size = (f"\\fontsize{{8}}{{9.5}}\\selectfont\\setlength{{\\tabcolsep}}{{{GAP / 2:g}pt}}"
-                    "\\renewcommand{\\arraystretch}{1.3}")
-            return Layout(size, paper.columns, paper.head, paper.rows, False, f" {ENDS}")
+                    f"\\renewcommand{{\\arraystretch}}{{{STRETCH}}}")
+            return Layout(size, paper.columns, paper.head, paper.rows, paper.place == TURNED[0],
+                          f" {ENDS}" * has_ends(table))
     for size, letter, gap in SIZES:
         widths, fits = fitted(TEXT_HEIGHT if on_its_side else TEXT_WIDTH, letter, gap)
         if fits:
@@ -79,7 +81,16 @@ def layout(table: Table) -> Layout:
 # --- for a paper ----------------------------------------------------------------------------------------------
 
 LETTER, GAP = 4.2, 5.0  # pt: mean width of a letter of 8 pt, and room between columns
-PLACES = (("table", 7.9), ("table*", 16.3), ("sidewaystable", 24.5))  # environments, and cm that texts may take there
+STRETCH = 1.45  # \arraystretch: the ends of intervals of two rows stand apart
+LINE, RULES = 9.5, 15.0  # pt: of a line, and all rules with the room beside them
+ROW = STRETCH * LINE  # of one line
+Place = tuple[str, float, float]
+# Environments of a two-column article with letters of 10 pt, and cm of width and height that a table may take there,
+# beside a caption of a few lines.
+PLACES: tuple[Place, ...] = (("table", 7.9, 16.5), ("table*", 16.3, 17.0), ("sidewaystable*", 19.2, 14.0))
+# A page of the report, which makes smaller what is too high.
+OWN: Place = ("table", TEXT_WIDTH * CM, TEXT_HEIGHT * CM)
+TURNED: Place = ("landscape", TEXT_HEIGHT * CM, TEXT_WIDTH * CM)
 ENDS = "Below and above a value stand the ends of its interval."
 INTERVAL = re.compile(r"([\d.]+) \(([\d.]+)–([\d.]+)\)")
 
@@ -90,6 +101,8 @@ class Paper:
 
     place: str       # environment that it fits into
     width: float     # cm
+    height: float
+    fits: bool       # in that place
     columns: str     # of tabular
     head: list[str]  # LaTeX
     rows: list[list[str]]
@@ -103,8 +116,8 @@ def shortened(text: str) -> str:
 
 
 def printed(text: str) -> str:
-    """As many letters as a cell is wide: the ends of an interval, above each other, are smaller by a quarter."""
-    return INTERVAL.sub(lambda m: m[1] + "0" * math.ceil(0.75 * max(len(m[2]), len(m[3]))), text)
+    """As many letters as a cell is wide: the ends of an interval, above each other, have 7 pt; a point is narrow."""
+    return INTERVAL.sub(lambda m: m[1] + "0" * math.ceil(0.85 * (max(len(m[2]), len(m[3])) - 0.5)), text)
 
 
 def cell_tex(text: str) -> str:
@@ -125,9 +138,18 @@ def broken(text: str, width: int) -> list[str]:
     return lines
 
 
-def for_paper(table: Table, page: float = PLACES[1][1]) -> Paper:
-    """In the narrowest place that holds it, on a page of so many cm: heads are broken to the width of their columns,
-    columns of words wrap."""
+def has_ends(table: Table) -> bool:
+    """Whether a cell has an interval."""
+    return any(INTERVAL.search(visible(cell.text)) for row in table.rows for cell in row)
+
+
+def has_tex(table: Table) -> bool:
+    """Whether a page of an article holds it."""
+    return CM * ROW * len(table.rows) < max(high for _, _, high in PLACES) and for_paper(table).fits
+
+
+def for_paper(table: Table, places: Sequence[Place] = PLACES) -> Paper:
+    """In the first place that holds it: heads are broken to the width of their columns, columns of words wrap."""
     rows = [[shortened(cell.text) for cell in row] for row in table.rows]
     columns = range(len(table.columns))
     words = [max(map(len, head.split(" ")), default=0) for head in table.columns]
@@ -135,20 +157,21 @@ def for_paper(table: Table, page: float = PLACES[1][1]) -> Paper:
     lengths = [[words[i]] + [len(row[i]) for row in seen] for i in columns]
     least = [max(4, words[i], *(len(w) for row in seen for w in row[i].split(" "))) for i in columns]
     wrapping = [i for i in columns if i < table.words or any(", " in row[i] for row in rows)]
-    for place, cm in (PLACES[0], (PLACES[1][0], page), PLACES[2]):
-        room = int((cm * 72.27 / 2.54 - GAP * len(lengths)) / LETTER)
+    for place, wide, high in places:
+        room = int((wide / CM - GAP * len(lengths)) / LETTER)
         widths = narrowed(lengths, least, wrapping, room)
-        if sum(widths) <= room:
+        heads = [broken(visible(table.columns[i]), max(widths[i], words[i])) for i in columns]
+        lines = [max(len(broken(row[i], widths[i])) for i in columns) for row in seen]
+        height = CM * (LINE * max(map(len, heads)) + sum(ROW + LINE * (n - 1) for n in lines) + RULES)
+        fits = sum(widths) <= room and height <= high
+        if fits:
             break
     kinds = ["r" if i not in wrapping else "l" if widths[i] >= max(lengths[i]) else
              f">{{\\raggedright\\arraybackslash}}p{{{widths[i] * LETTER:.0f}pt}}" for i in columns]
-    heads = []
-    for i in columns:
-        lines = [to_tex(line) for line in broken(visible(table.columns[i]), max(widths[i], words[i]))]
-        stack = r"\shortstack[%s]{%s}" % ("r" if i not in wrapping else "l", r" \\ ".join(lines))
-        heads.append(stack if len(lines) > 1 else lines[0])
-    width = (LETTER * sum(widths) + GAP * len(lengths)) * 2.54 / 72.27
-    said = table.caption if not any(INTERVAL.search(cell) for row in rows for cell in row) else \
-        f"{table.caption.replace('value (interval)', 'value and interval')} {ENDS}"
-    return Paper(place, width, "@{}" + "".join(kinds) + "@{}", heads, [[cell_tex(cell) for cell in row] for row in rows],
+    stacks = [r"\shortstack[%s]{%s}" % ("r" if i not in wrapping else "l", r" \\ ".join(map(to_tex, heads[i])))
+              if len(heads[i]) > 1 else to_tex(heads[i][0]) for i in columns]
+    width = (LETTER * sum(widths) + GAP * len(lengths)) * CM
+    said = f"{table.said.replace('value (interval)', 'value and interval')} {ENDS}" if has_ends(table) else table.said
+    return Paper(place, width, height, fits, "@{}" + "".join(kinds) + "@{}", stacks,
+                 [[cell_tex(cell) for cell in row] for row in rows],
                  to_tex(f"{table.title}. {said}"), f"{visible(table.title)}. {visible(said)}")

@@ -44,7 +44,8 @@ class Cell:
 
 
 LONGEST = 30  # rows that a page holds
-TAKEN = 80    # rows of a table that an author may take lines of
+# Behind a number, a word or a commit, and what a caption says of it.
+MARKS = {sources.MARK: sources.NOTE, "~": "~: so noisy that it decides nothing."}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,18 +68,26 @@ class Table:
         """What is longer than a page stands in no page."""
         return FILE if len(self.rows) > LONGEST else self.wanted
 
-    @property
-    def has_tex(self) -> bool:
-        return len(self.rows) <= TAKEN
+    @functools.cached_property
+    def said(self) -> str:
+        """The caption, with what marks in it and in cells mean."""
+        seen = "".join((self.caption, *(cell.text for row in self.rows for cell in row)))
+        notes = [note for mark, note in MARKS.items() if mark in seen and f"{mark}:" not in self.caption]
+        return " ".join([self.caption, *notes])
 
     @property
     def told(self) -> str:
         """Of a table that is a file."""
-        return f"[tables/{self.name}.csv](tables/{self.name}.csv), {len(self.rows)} rows. {self.caption}"
+        return f"[tables/{self.name}.csv](tables/{self.name}.csv), {len(self.rows)} rows. {self.said}"
 
 
 def number(time: model_.Time | None, factor: float = 1.0) -> Cell:
     return Cell(interval(time, factor), time.value * factor) if time else Cell("")
+
+
+def percent(share: float | None) -> Cell:
+    """In a column whose head has the unit."""
+    return Cell(f"{100 * share:.1f}", 100 * share) if share is not None else Cell("")
 
 
 def size(n: int) -> Cell:
@@ -135,28 +144,41 @@ def strategies_table(model: Model, card: Card, element: str) -> Table | None:
     others = [p for p in some if marks[p]]
     beside = (f" {ASIDE}: of another run than the rest of its column ({where(p.run for p in others)}), no ratio to be "
               "formed with it.") if others else ""
-    processes = listed(sorted({p.time.kind for p in some}))
+    of = [(OPERATION[o], {p.time.processes for p in some if p.operation == o}) for o in operations]
+    processes = by_operation(of + [("sustained", {q.time.processes for q in held.values()})] * bool(held))
     return Table(f"strategies-{card.key}-{element}",
-                 f"{ELEMENT[element]}, {card.words}, {count(some[0].n_dof)} degrees of freedom, {processes}",
-                 f"Throughput in {unit} degrees of freedom per second: value (interval), {card.words}, "
-                 f"{ELEMENT[element]}, box of {count(some[0].n_dof)} degrees of freedom, all points plastic, doubles. "
-                 f"{kinds(p.time for p in some)}.{between_runs(card)} "
+                 f"{ELEMENT[element]}, {card.words}, box of {count(some[0].n_dof)} degrees of freedom, {processes}",
+                 f"Throughput in {unit} degrees of freedom per second: value (interval), all points plastic, doubles. "
+                 f"{samples(p.time for p in some)}.{between_runs(card)} "
                  f"{where(p.run for p in some if not marks[p]).capitalize()}.{beside}{said}",
                  ["strategy"] + [OPERATION[o] for o in operations] +
                  [f"{OPERATION[o]}, sustained" for o in without_pause], rows,
                  wanted=BODY if card in model.main_cards else APPENDIX)
 
 
+def by_operation(columns: Sequence[tuple[str, set[int]]]) -> str:
+    """How many processes measured each column: 5 processes; full tangents and sustained 3"""
+    by: dict[str, list[str]] = {}
+    for name, processes in columns:
+        least, most = min(processes), max(processes)
+        by.setdefault(str(least) if least == most else f"{least} to {most}", []).append(name)
+    first, *others = sorted(by, key=lambda n: -len(by[n]))
+    said = "one process" if first == "1" else f"{first} processes"
+    return "; ".join([said, *(f"{listed(by[n])} {n}" for n in others)])
+
+
+def samples(times: Iterable[model_.Time]) -> str:
+    """How many of each process, and what the interval is."""
+    times = list(times)
+    alone, several = (any(t.one_process == one_ for t in times) for one_ in (True, False))
+    within = ", and within the process where there is only one" if alone else ""
+    what = f"{model_.BETWEEN}{within}" if several else "that within this process"
+    return f"{listed(str(n) for n in sorted({t.samples for t in times}))} samples each: the interval is {what}"
+
+
 def kinds(times: Iterable[model_.Time]) -> str:
-    there = sorted({(t.kind, t.samples) for t in times})
-    processes = sorted({k for k, _ in there})
-    samples = sorted({n for _, n in there})
-    if processes == ["one process"]:
-        what = "the interval is that within this process"
-    else:
-        within = ", and within the process where there is only one" if "one process" in processes else ""
-        what = f"the interval is {model_.BETWEEN}{within}"
-    return f"{listed(processes).capitalize()}, {listed(str(n) for n in samples)} samples each: {what}"
+    times = list(times)
+    return f"{listed(sorted({t.kind for t in times})).capitalize()}, {samples(times)}"
 
 
 def fastest_matrix(some: Sequence[Point], own: Point) -> Point | None:

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from report import calibration, captions, figures, gnuplot, model, panels, places, render
+from report import calibration, captions, figures, gnuplot, model, panels, places, render, sources
 from report.render import document as document_
 from report.render import latex, markup
 from report.render import tables
@@ -115,6 +115,8 @@ class Rendered(unittest.TestCase):
         self.assertEqual(parted(("≤ 1.95 (1.77–2.14)¹~", 1.95), ("", None), ("2.00", 2.0)), [
             ("time", ["1.95", "", "2.00"]), ("time, low", ["1.77", "", ""]), ("time, high", ["2.14", "", ""]),
             ("time, mark", ["≤¹~", "", ""])])
+        self.assertEqual(parted(("< 1e-05", 1e-5), ("0.5", 0.5)),
+                         [("time", ["1e-05", "0.5"]), ("time, mark", ["<", ""])])
         self.assertEqual(parted(("6.44 M", 6440067.0), ("986 K", 985527.0)), [("time", ["6440067", "985527"])])
         for text in (("10", None), ("patch, 50.0 ms", 50.0), ("1 of 2", 1.0)):
             self.assertEqual(parted(("-", None), text), [("time", ["-", text[0]])])
@@ -139,9 +141,10 @@ class Rendered(unittest.TestCase):
         lines = text.splitlines()
         (caption,) = [line for line in lines if r"\febcaption{Hex8" in line]
         for said in (lines[1], caption):
-            for part in ("NVIDIA H200", "Hex8", "box of 6.44 M", "per second", "doubles", "One process, 9 samples each",
-                         "Commit c1", "Below and above a value"):
+            for part in ("NVIDIA H200", "Hex8", "box of 6.44 M", "per second", "doubles", "one process",
+                         "9 samples each", "Commit c1", "Below and above a value"):
                 self.assertIn(part, said)
+            self.assertEqual(said.count("H200"), 1)
         self.assertNotIn("±", text + (self.path / "report.tex").read_text())
         self.assertNotIn("$\\pm$", text)
 
@@ -157,19 +160,47 @@ class Rendered(unittest.TestCase):
         self.assertIn("Hex8, NVIDIA H200", (self.path / "sample.aux").read_text())  # the caption of the table
 
     def test_a_table_for_a_paper_takes_the_narrowest_place(self):
-        for columns, place in ((2, "table"), (8, "table*"), (16, "sidewaystable")):
+        for columns, place in ((2, "table"), (8, "table*"), (15, "sidewaystable*")):
             wide = tables.Table("t", "T", "", ["a head of words"] * columns,
                                 [[tables.Cell("1.00 (0.99–1.01)")] * columns], words=0)
             found = latex.for_paper(wide)
-            self.assertEqual((found.place, len(found.rows[0])), (place, columns))
+            self.assertEqual((found.place, len(found.rows[0]), found.fits), (place, columns, True))
             self.assertTrue(all(head.startswith(r"\shortstack[r]{a head") for head in found.head))
-            self.assertLess(found.width, dict(latex.PLACES)[place])
+            self.assertLess(found.width, {name: width for name, width, _ in latex.PLACES}[place])
+
+    def test_what_fits_no_page_of_an_article_is_there_as_csv_alone(self):
+        def fits(columns: int, rows: int, text: str = "1.00 (0.99–1.01)") -> bool:
+            return latex.has_tex(tables.Table("t", "T", "", ["n"] * columns, [[tables.Cell(text)] * columns] * rows))
+
+        self.assertEqual([fits(*shape) for shape in ((15, 24), (20, 1), (8, 30), (8, 50), (15, 35))],
+                         [True, False, True, False, False])
+        self.assertFalse(fits(4, 25, "many words " * 20))  # which wrap into several lines
+
+    def test_marks_are_explained_where_they_are_seen(self):
+        def said(caption: str, text: str) -> str:
+            table = tables.Table("t", "T", caption, ["a"], [[tables.Cell(text)]])
+            self.assertIn(table.said, latex.for_paper(table).comment)
+            return table.said
+
+        self.assertEqual(said("A.", "1.00"), "A.")
+        self.assertEqual(said("A.", "1.00~"), "A. ~: so noisy that it decides nothing.")
+        self.assertEqual(said("A. ~: noisy.", "1.00~"), "A. ~: noisy.")
+        self.assertEqual(said("Commit c†.", "1.00"), f"Commit c†. {sources.NOTE}")
+
+    def test_processes_of_columns_that_differ(self):
+        self.assertEqual(tables.by_operation([("residual", {1}), ("material", {1})]), "one process")
+        of = [("residual", {5}), ("material", {5}), ("full tangents", {3}), ("sustained", {3})]
+        self.assertEqual(tables.by_operation(of), "5 processes; full tangents and sustained 3")
+        self.assertEqual(tables.by_operation([("residual", {3, 5})]), "3 to 5 processes")
 
     @unittest.skipUnless(shutil.which("pdflatex"), "LaTeX is missing")
     def test_tables_of_the_report_fit_an_article(self):
         """Those that are committed, and those of a few rows, measured by LaTeX in letters of 8 pt."""
         files = [*sorted((model.ROOT / "results/report/tables").glob("*.tex")), *sorted((self.path / "tables").glob("*.tex"))]
-        boxes = "\\typeout{WIDTH \\the\\columnwidth END}\\typeout{WIDTH \\the\\textwidth END}\n" + "".join(f"\\sbox0{{\\input{{{file}}}}}\\typeout{{WIDTH \\the\\wd0 END}}\n" for file in files)
+        measured = "\\typeout{WIDTH \\the\\wd0 END}\\typeout{WIDTH \\the\\dimexpr\\ht0+\\dp0 END}\n"
+        pages = ("columnwidth", "textwidth", "textheight")
+        boxes = "".join(f"\\typeout{{WIDTH \\the\\{name} END}}\n" for name in pages)
+        boxes += "".join(f"\\sbox0{{\\input{{{file}}}}}{measured}" for file in files)
         (self.path / "article.tex").write_text(
             "\\documentclass[10pt,twocolumn]{article}\n\\usepackage[utf8]{inputenc}\n\\usepackage[T1]{fontenc}\n"
             "\\usepackage{lmodern,booktabs,array}\n\\newcommand{\\code}[1]{\\texttt{#1}}\n\\begin{document}\n"
@@ -177,15 +208,16 @@ class Rendered(unittest.TestCase):
         done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "article.tex"], cwd=self.path,
                               capture_output=True, text=True, errors="replace")
         self.assertEqual(done.returncode, 0, done.stdout[-2000:])
-        widths = [float(pt) * 2.54 / 72.27 for pt in re.findall(r"WIDTH ([\d.]+)ptEND", done.stdout)]
-        column, page = widths.pop(0), widths.pop(0)
-        self.assertEqual(len(widths), len(files))
-        for file, width in zip(files, widths):
+        lengths = [float(pt) * latex.CM for pt in re.findall(r"WIDTH ([\d.]+)ptEND", done.stdout)]
+        column, page, height = (lengths.pop(0) for _ in range(3))
+        self.assertEqual(len(lengths), 2 * len(files))
+        for file, width, high in zip(files, lengths[::2], lengths[1::2]):
             place = re.search(r"for ([\w*]+); needs", file.read_text().splitlines()[0])[1]
             with self.subTest(file.name):
                 self.assertGreater(width, 1)
-                self.assertLessEqual(width, {"table": column, "table*": page, "sidewaystable": 25.0}[place])
-                if place == "sidewaystable":
+                self.assertLessEqual(width, {"table": column, "table*": page, "sidewaystable*": height}[place])
+                self.assertLessEqual(high, {name: most for name, _, most in latex.PLACES}[place])
+                if place == "sidewaystable*":
                     head = file.read_text().partition("\\toprule\n")[2].splitlines()[0]
                     self.assertGreaterEqual(head.count(" & "), 11)
 
@@ -289,7 +321,12 @@ class Rendered(unittest.TestCase):
                                  "matrix, 3×3": "2.50 (2.48–2.53)"})
         self.assertNotIn("elastic product, sustained", table.columns)
         self.assertIn("ten seconds without a pause, commit c2", table.caption)
-        self.assertEqual(document_.macros(built)["h200/hex8/patch/jacvec/sustained/value"], "8.00")
+        told = document_.macros(built)
+        key = "h200/hex8/patch/jacvec/sustained"
+        self.assertEqual([told[f"{key}{end}"] for end in ("/value", "/over-matrix")], ["8.00", "3.20 (2.91–3.52)"])
+        ends = ("low", "of", "processes", "commit", "commit/plain")
+        self.assertEqual([told[f"{key}/over-matrix/{end}"] for end in ends], ["2.91", "assembled_bsr", "1", "c2", "c2"])
+        self.assertNotIn("h200/hex8/assembled_bsr/jacvec/sustained/over-matrix", told)
 
     def test_strategies_say_how_far_another_run_differs(self):
         """Of GPUs, by report/calibration.py; of hosts no runs were compared."""
@@ -330,9 +367,10 @@ class Rendered(unittest.TestCase):
                          ("patch ? matrix, upper half", "open", "3×3 alone"))
 
     def test_sustained_rates_of_two_runs_have_no_ratio(self):
-        _, answer = self.with_sustained("two-runs", c1=small.plenty(), c2=[self.held("patch", 0.125)],
+        built, answer = self.with_sustained("two-runs", c1=small.plenty(), c2=[self.held("patch", 0.125)],
                                         c3=[self.held("assembled_bsr", 0.4)])
         self.assertEqual((answer.sustained.run.commit, answer.ratio_sustained), ("c2", None))
+        self.assertNotIn("h200/hex8/patch/jacvec/sustained/over-matrix", document_.macros(built))
         self.assertEqual(answer.ratio.value, 4.0)
 
     def test_without_sustained_rows_there_are_no_such_columns(self):
@@ -401,7 +439,7 @@ class Rendered(unittest.TestCase):
                                   "multigrid, differences"])
 
     def test_heads_of_tables_of_strategies_say_size_and_processes(self):
-        self.assertIn("### Hex8, NVIDIA H200, 6.44 M degrees of freedom, one process\n", self.text["report.md"])
+        self.assertIn("### Hex8, NVIDIA H200, box of 6.44 M degrees of freedom, one process\n", self.text["report.md"])
 
     def test_one_process_is_said(self):
         self.assertIn("none were measured by at least 3 processes", self.text["report.md"])
@@ -462,11 +500,12 @@ class Rendered(unittest.TestCase):
     @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is missing")
     def test_every_figure_is_everywhere(self):
         self.assertEqual((len(self.figures), self.notes), (8, []))
+        wide = r"\linewidth"
         for f in self.figures:
             self.assertIn(f'<figure id="{f.name}">', self.text["report.html"])
             self.assertIn(f"(figures/{f.name}.svg)", self.text["report.md"])
-            size = r"[width=\linewidth]" if f.width > 9 else ""
-            self.assertIn(f"\\includegraphics{size}{{figures/{f.name}.pdf}}", self.text["report.tex"])
+            size = f"width={wide if f.width > 9 else f'{f.width}cm'},height=\\febheight,keepaspectratio"
+            self.assertIn(f"\\includegraphics[{size}]{{figures/{f.name}.pdf}}", self.text["report.tex"])
         self.assertEqual(self.text["report.html"].count("<svg"), len(self.figures))
 
     def test_figures_of_studies_are_shown(self):
@@ -518,6 +557,42 @@ class Rendered(unittest.TestCase):
         for name in ("report.tex.j2", "report.html.j2"):
             body = re.sub(r"(?s)<style>.*?</style>|<script>.*?</script>", "", (render.HERE / name).read_text())
             self.assertEqual(re.findall(r"\d+\.\d+ ?(?:GDoF|s\b|ms|times|%)", body), [], name)
+
+
+class Machines(unittest.TestCase):
+    def test_a_card_has_its_own_ceilings_where_they_were_measured(self):
+        run = model.Run("m", "2026-01-01-c1", pathlib.Path(), (
+            ("gpu", "G"), ("cuda_copy_gb_per_s", "4000"), ("cuda_fma_gflop_per_s", "0.00"),
+            ("host_copy_gb_per_s", "30"), ("host_fma_gflop_per_s", "0")))
+        gpu, host = (model.Card("m", backend, "G", threads) for backend, threads in (("cuda", 0), ("host", 2)))
+        self.assertEqual(document_.machine_of(run, gpu), {"g/gpu": "G", "g/copy": "4000"})
+        self.assertEqual(document_.machine_of(run, host), {"host-g-2-threads/gpu": "G", "host-g-2-threads/copy": "30"})
+
+
+class Pages(unittest.TestCase):
+    """What stands beside or below its page."""
+
+    LOG = ("[3] [4]\nOverfull \\hbox (3.1pt too wide) in paragraph at lines 56--56\n"
+           "Overfull \\hbox (458.6pt too wide) in paragraph at lines 557--558\n[5 <./a.pdf>]\n"
+           "Overfull \\vbox (539.7pt too high) has occurred while \\output is active []\n\n"
+           "LaTeX Warning: Float too large for page by 12.0pt on input line 7.\n")
+
+    def test_each_is_one_line(self):
+        self.assertEqual(render.overfull(self.LOG), [
+            "pdflatex: Overfull \\hbox, 458.6 pt too wide in paragraph at lines 557--558, behind page 4",
+            "pdflatex: Overfull \\vbox, 539.7 pt too high has occurred while \\output is active, behind page 5",
+            "pdflatex: Float too large for page by 12.0pt on input line 7., behind page 5"])
+
+    @unittest.skipUnless(shutil.which("pdflatex"), "LaTeX is missing")
+    def test_the_committed_report_fits_its_pages(self):
+        """Without its PDF, which is committed, too."""
+        with tempfile.TemporaryDirectory() as folder:
+            command = ["pdflatex", "-draftmode", "-interaction=nonstopmode", f"-output-directory={folder}",
+                       "report.tex"]
+            for _ in range(2):
+                done = subprocess.run(command, cwd=model.ROOT / "results/report", capture_output=True, text=True,
+                                      errors="replace", check=False)
+        self.assertEqual(render.overfull(done.stdout), [])
 
 
 class Languages(unittest.TestCase):
@@ -573,6 +648,8 @@ class Languages(unittest.TestCase):
         self.assertEqual((found(11).on_its_side, found(11).rows[0][0]), (False, stacked))
         self.assertIn(latex.ENDS, found(11).note)
         self.assertTrue(found(16).on_its_side)
+        words = latex.layout(tables.Table("t", "t", "c", ["n"] * 12, [[tables.Cell("many words")] * 12], words=12))
+        self.assertEqual((words.on_its_side, words.note), (False, ""))  # no interval, no word about its ends
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import unittest.mock
 
 from report import communication, model, rows, trace_figures, traces
 from report.communication import category_of, kernel_of
+from report.render.tables import Table
 from report.render.traces import communication_table
 from runner import experiments, points, studies
 from runner.here import Failure
@@ -134,17 +135,37 @@ class Told(unittest.TestCase):
            "launches": 10, "busy_share": 0.5, "span_share": 0.4, "alone_s": 0.1, "busy_s": 0.8, "span_s": 1.0, "solve_s": 1.5,
            "untraced_s": 1.25}
 
-    def lines(self, *runs: list[dict]) -> list[list[str]]:
+    def table(self, *runs: list[dict]) -> Table | None:
         """runs: the newest first."""
         of = [model.Run("m", f"2026-01-0{9 - i}-c{i}", pathlib.Path()) for i in range(len(runs))]
-        table = communication_table(model.Model(of, [], [], [], {(run, "communication.csv"): some
-                                                                 for run, some in zip(of, runs)}))
-        return [[cell.text for cell in line][2:-1] for line in table.rows] if table else []
+        return communication_table(model.Model(of, [], [], [], {(run, "communication.csv"): some
+                                                                for run, some in zip(of, runs)}))
+
+    def lines(self, *runs: list[dict]) -> list[list[str]]:
+        """From the strategy on."""
+        table = self.table(*runs)
+        return [[cell.text for cell in line][table.columns.index("strategy"):] for line in table.rows] if table else []
 
     def test_means_over_gpus(self):
         halo = self.ROW | {"category": "halo", "launches": 6}
         self.assertEqual(self.lines([self.ROW, halo, self.ROW | {"gpu": 1, "busy_share": 0.9}]), [
-            ["patch", "NCCL", "yes", "986 K", "2", "25.0 %", "", "20.0 %", "5.0 %", "20.0 %", "3.00", "1250"]])
+            ["patch", "NCCL", "yes", "986 K", "2", "20.0", "", "20.0", "5.0", "20.0", "3.00", "1250"]])
+
+    def test_halo_and_sums_are_the_communication(self):
+        """All shares are of one time, whatever they are of the time at work."""
+        sent = [self.ROW | {"category": c, "span_share": share, "busy_share": 0.9, "gpu": gpu}
+                for c, share in (("halo", 0.2), ("sums", 0.05)) for gpu in (0, 1)]
+        self.assertEqual(self.lines(sent)[0][5:8], ["20.0", "5.0", "25.0"])
+
+    def test_what_all_lines_have_alike_is_said_by_the_caption_alone(self):
+        table = self.table([self.ROW])
+        self.assertEqual((table.columns[0], table.words), ("strategy", 3))
+        self.assertIn("set-up left out (G; Hex8, multigrid). Traced", table.caption)
+        self.assertTrue(table.caption.endswith("One solve each; commit c0."), table.caption)
+        table = self.table([self.ROW | {"n_dof": 9}, self.ROW | {"element": "tet4"}],
+                           [self.ROW | {"device": "H", "commit": "c2"}])
+        self.assertEqual((table.columns[:4], table.words), (["card", "mesh", "commit", "strategy"], 6))
+        self.assertIn("set-up left out. Traced", table.caption)
 
     def test_bars_are_as_long_as_the_solve(self):
         rows_ = [self.ROW | {"category": c, "span_share": share, "gpu": gpu} for gpu in (0, 1)
@@ -158,7 +179,7 @@ class Told(unittest.TestCase):
     def test_where_nothing_is_sent(self):
         one = self.ROW | {"ranks": 1, "transport": "", "graphs": 0}
         self.assertEqual(self.lines([one]), [
-            ["patch", "", "no", "986 K", "1", "0.0 %", "0.0 %", "0.0 %", "0.0 %", "20.0 %", "0", "1250"]])
+            ["patch", "", "no", "986 K", "1", "0.0", "0.0", "0.0", "0.0", "20.0", "0", "1250"]])
 
     def test_the_newest_speaks_and_small_meshes_come_first(self):
         large, newer = ([self.ROW | {"n_dof": n, "untraced_s": t}] for n, t in ((6440067, 4.0), (985527, 2.0)))
