@@ -90,16 +90,19 @@ def faster(points: Sequence[Decided]) -> str:
     return "`patch`" if whole else f"`patch`, if `{points[0].lacks[0]}` is not faster"
 
 
-def take(boxes: Sequence[Decided], others: Sequence[Decided], solve: model_.Time | None = None, team: int = 0) -> str:
-    """The faster one of patch and the matrix; where it is another one on irregular meshes, or in plastic solves, both.
-    team: so many degrees of freedom up to which `element_team` is faster than patch."""
+def take(boxes: Sequence[Decided], others: Sequence[Decided], solve: model_.Time | None = None, team: int = 0) -> tuple[str, str]:
+    """The faster one of patch and the matrix, on boxes where they were measured; and where another one is to be taken. team:
+    so many degrees of freedom up to which `element_team` is faster than patch."""
     on_boxes, on_others = (faster(some) if some else "" for some in (boxes, others))
     said = on_boxes or on_others
+    but = []
     if on_boxes and on_others and on_boxes != on_others:
-        said = f"boxes: {on_boxes}; irregular: {on_others}"
-    if solve and solve.low > 1 and on_boxes in ("the matrix", "either"):
-        said += "; plastic solves: `patch`"
-    return f"up to {count(team)} `element_team`, above {said}" if team else said
+        but.append(f"on irregular meshes {on_others}")
+    if solve and solve.low > 1 and said in ("the matrix", "either"):
+        but.append("in plastic solves `patch`")
+    if team:
+        but.append(f"up to {count(team)} degrees of freedom `element_team`")
+    return said, text.listed(but).replace(" `patch` and in plastic", " and in plastic")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,7 +125,7 @@ class Line:
     team: int  # degrees of freedom up to which `element_team` is faster at products with tangents, 0: nowhere
 
     @property
-    def take(self) -> str:
+    def take(self) -> tuple[str, str]:
         return take([p for p in (self.box, self.sustained) if p], [self.other] if self.other else [], self.solve, self.team)
 
 
@@ -161,18 +164,35 @@ HEADS = ["element", "on", "without a pause", "in turns: box", "irregular mesh", 
          "take"]
 
 
-def cells_of(line: Line, named: str) -> list[str]:
-    """named: its machine."""
+MARKS = "²³⁴⁵⁶⁷⁸⁹"  # behind what to take, of exceptions below the table
+
+
+def noted(found: Sequence[Line]) -> tuple[list[str], str]:
+    """What each line says to take, marked where there is an exception; and the exceptions, in sentences."""
+    marks = dict(zip(dict.fromkeys(but for _, but in (line.take for line in found) if but), MARKS, strict=False))
+    return ([said + marks.get(but, "") for said, but in (line.take for line in found)],
+            " ".join(f"{mark}: {but}." for but, mark in marks.items()))
+
+
+def cells_of(line: Line, named: str, take: str) -> list[str]:
+    """named: its machine. take: what to take."""
     return [ELEMENT[line.element], named,
             *map(cell, (line.sustained, line.box, line.other, line.floats, line.full_box, line.full_other)),
-            *line.solves, cell(line.price), line.take]
+            *line.solves, cell(line.price), take]
 
 
 def table(known: Known, model: model_.Model) -> list[str]:
     """For each element and machine what patch gains over the matrix, and what a fixed order costs."""
-    told = [cells_of(line, card(line.machine, {"backend": "cuda" if line.on_gpu else "host"}))
-            for line in lines(known, model)]
-    return text.table(HEADS, told, 2)
+    found = list(lines(known, model))
+    takes, notes = noted(found)
+    told = [cells_of(line, card(line.machine, {"backend": "cuda" if line.on_gpu else "host"}), take)
+            for line, take in zip(found, takes)]
+    return text.table(HEADS, told, 2) + below(notes)
+
+
+def below(notes: str) -> list[str]:
+    """A paragraph below a table."""
+    return ["", *text.wrap(f"Take: {notes}")] if notes else []
 
 
 def brief(known: Known, model: model_.Model) -> list[str]:
@@ -180,13 +200,15 @@ def brief(known: Known, model: model_.Model) -> list[str]:
     def whole(point: Decided | None) -> str:
         return "-" if point and point.lacks else short(point)
 
-    told_lines = [[ELEMENT[line.element], card(line.machine, {}), line.take,
+    found = [line for line in lines(known, model) if line.on_gpu]
+    takes, notes = noted(found)
+    told_lines = [[ELEMENT[line.element], card(line.machine, {}), take,
                    *map(whole, (line.sustained, line.box, line.other)),
                    "-" if line.solves[0].startswith("≤") else line.solves[0],
-                   *map(whole, (line.price, line.full_box, line.floats))] for line in lines(known, model) if line.on_gpu]
+                   *map(whole, (line.price, line.full_box, line.floats))] for line, take in zip(found, takes)]
     head = ["element", "on", "take", "without a pause", "in turns", "irregular", "plastic solve", "fixed order", "21 numbers",
             "floats"]
-    return text.table(head, told_lines, 3)
+    return text.table(head, told_lines, 3) + below(notes)
 
 
 SHOWN = ("element", "on", "take", "without a pause", "in turns: box", "irregular mesh", "box, 21 numbers", "plastic solve: box",
@@ -196,8 +218,10 @@ SHOWN = ("element", "on", "take", "without a pause", "in turns: box", "irregular
 def table_of_report(known: Known, model: model_.Model) -> Table | None:
     """The answer in one table: the columns that a page holds, with machines as captions have them."""
     cards = {(card.machine, card.backend): card.name.removeprefix("NVIDIA ") for card in model.cards}
-    found = [cells_of(line, cards.get((line.machine, "cuda" if line.on_gpu else "host"), words.machine(line.machine)))
-             for line in lines(known, model)]
+    there = list(lines(known, model))
+    takes, notes = noted(there)
+    found = [cells_of(line, cards.get((line.machine, "cuda" if line.on_gpu else "host"), words.machine(line.machine)), take)
+             for line, take in zip(there, takes)]
     if not found:
         return None
     columns = [HEADS.index(head) for head in SHOWN]
@@ -208,7 +232,7 @@ def table_of_report(known: Known, model: model_.Model) -> Table | None:
                  "on the largest irregular mesh; products with tangents of 21 numbers, plastic solves without and with set-ups; then "
                  "the time of patch in a fixed order over that of patch. ≤: only the matrix with 3×3 blocks was "
                  "measured, so that the gain is an upper end and decides nothing. "
-                 f"{FEW}: fewer than {LEAST_PROCESSES} processes. ~: noisy. "
+                 f"{FEW}: fewer than {LEAST_PROCESSES} processes. ~: noisy. {notes} "
                  "[docs/strategies.md](../../docs/strategies.md#patch-over-the-matrix) says how each column comes "
                  "about.",
                  [HEADS[i] for i in columns], [[Cell(line[i]) for i in columns] for line in found], words=3, stacked=True)

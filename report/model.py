@@ -461,8 +461,8 @@ def points_of(run: Run, kind: str, read: Iterable[Row], file: str = "") -> tuple
             refused.append(Refused(run, kind, row))
     points = []
     for some in rows.by_point(timed).values():
-        some = undisturbed(sorted(some, key=rows.process_of))
-        points.append(Point(run, kind, tuple(some), time_of(some), file))
+        kept = undisturbed(sorted(some, key=rows.process_of))
+        points.append(Point(run, kind, tuple(kept), time_of(kept), file))
     return points, refused
 
 

@@ -40,7 +40,7 @@ def communication_table(model: Model) -> Table | None:
     of = "; ".join(lines[0][COLUMNS.index(name)].text for name in same if name != "commit")
     kept = [i for i, name in enumerate(COLUMNS) if name not in same]
     return Table(
-        "communication", "Communication by kernel",
+        "by-kernel", "Communication by kernel",
         "Solves with fixed work, of the elastic cube of `bench/problems/bending.json`: five times twenty iterations "
         f"of CG with multigrid, set-up left out{f' ({of})' if of else ''}. Traced by CUPTI, means over GPUs. All "
         "shares are of the time from the first kernel to the end of the last one. Halo, and sums over the GPUs: where kernels "

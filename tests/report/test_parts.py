@@ -30,19 +30,30 @@ class Take(unittest.TestCase):
                              ([self.point(0.8, half)], "the matrix"), ([self.point(1.05)], "either"),
                              ([self.point(1.2), self.point(0.8, half)], "either"),
                              ([self.point(0.8), self.point(1.7, half)], "the matrix")):
-            self.assertEqual(choice.take(points, []), said)
-            self.assertEqual(choice.take([], points), said)
+            self.assertEqual(choice.take(points, []), (said, ""))
+            self.assertEqual(choice.take([], points), (said, ""))
 
     def test_irregular_meshes_and_solves_may_want_another_one(self):
         low, level, high = ([self.point(ratio)] for ratio in (0.8, 1.05, 1.3))
-        for boxes, others, solve, said in (
-                (low, low, 0.8, "the matrix"), (low, low, 1.3, "the matrix; plastic solves: `patch`"), (high, high, 0.8, "`patch`"),
-                (level, high, 1.0, "boxes: either; irregular: `patch`"), (low, high, 1.3, "boxes: the matrix; irregular: `patch`; "
-                                                                          "plastic solves: `patch`"), (low, [], 1.0, "the matrix")):
-            self.assertEqual(choice.take(boxes, others, self.point(solve).ratio), said)
+        for boxes, others, solve, said, but in (
+                (low, low, 0.8, "the matrix", ""), (low, low, 1.3, "the matrix", "in plastic solves `patch`"),
+                (high, high, 0.8, "`patch`", ""), (level, high, 1.0, "either", "on irregular meshes `patch`"),
+                (low, high, 1.3, "the matrix", "on irregular meshes and in plastic solves `patch`"),
+                (low, level, 1.3, "the matrix", "on irregular meshes either and in plastic solves `patch`"),
+                (low, [], 1.0, "the matrix", "")):
+            self.assertEqual(choice.take(boxes, others, self.point(solve).ratio), (said, but))
+
+    def test_exceptions_stand_below_the_table(self):
+        said = [("either", "on irregular meshes `patch`"), ("`patch`", ""), ("the matrix", "on irregular meshes `patch`"),
+                ("`patch`", "up to 1 `element_team`")]
+        found = [mock.Mock(take=one) for one in said]
+        self.assertEqual(choice.noted(found), (["either²", "`patch`", "the matrix²", "`patch`³"],
+                                               "²: on irregular meshes `patch`. ³: up to 1 `element_team`."))
+        self.assertEqual(choice.below(""), [])
 
     def test_a_team_up_to_a_size(self):
-        self.assertEqual(choice.take([self.point(2.0)], [], None, 952000), "up to 952 K `element_team`, above `patch`")
+        self.assertEqual(choice.take([self.point(2.0)], [], None, 952000),
+                         ("`patch`", "up to 952 K degrees of freedom `element_team`"))
         (claim,) = [c for c in read_claims() if c.name == "team_hex27"]
         for ratio, said in ((1.3, 952000), (1.0, 0)):
             points = tuple(dataclasses.replace(self.point(r), where={"operation": "jacvec", "n_dof": n})
@@ -76,7 +87,7 @@ class Take(unittest.TestCase):
 
     def test_the_report_has_the_columns_that_a_page_holds_and_names_of_cards(self):
         line = choice.Line("hex8", "m", True, None, None, None, None, None, None, None, ("1.50, 3.09 M", "-", "-"), None, 0)
-        self.assertEqual(len(choice.cells_of(line, "")), len(choice.HEADS))
+        self.assertEqual(len(choice.cells_of(line, "", "")), len(choice.HEADS))
         with mock.patch.object(choice, "lines", lambda known, model: [line]):
             found = choice.table_of_report({}, mock.Mock(cards=[model.Card("m", "cuda", "NVIDIA H200", 0)]))
         self.assertEqual([cell.text for cell in found.rows[0]][:2], ["Hex8", "H200"])

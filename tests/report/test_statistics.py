@@ -15,7 +15,7 @@ from tests.report import small
 class Intervals(unittest.TestCase):
     def test_the_report_has_what_was_measured(self):
         table = reliability.coverage_table()
-        self.assertEqual([row[1].number for row in table.rows], [coverage(n, 0.02) for n in (3, 5, 10)])
+        self.assertEqual([row[1].number for row in table.rows], [100 * coverage(n, 0.02) for n in (3, 5, 10)])
         self.assertIn("H100", [row[0].text for row in reliability.calibration_table().rows])
 
     def test_intervals_of_one_process_are_held_against_the_others(self):
@@ -27,7 +27,7 @@ class Intervals(unittest.TestCase):
             table = reliability.held_by_others(model.build(small.results(pathlib.Path(folder), c=lines)))
             none = reliability.held_by_others(model.build(small.results(pathlib.Path(folder) / "few", c=lines[:2])))
         self.assertEqual([[cell.text for cell in row] for row in table.rows],
-                         [["NVIDIA H200", "kernels", "burst", "6", "50 %"]])
+                         [["NVIDIA H200", "kernels", "burst", "6", "50"]])
         self.assertIsNone(none)
 
     def test_cover_the_truth_as_often_as_they_say(self):
