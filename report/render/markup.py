@@ -12,9 +12,9 @@ MARKUP = re.compile(f"{CODE}|{LINK}|{STRONG}|{EMPHASIS}")
 # What pdflatex's fonts lack or what TeX reads as its own.
 TEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
-    "^": r"\^{}", "~": r"\textasciitilde{}", "×": r"$\times$", "µ": r"$\mu$", "⁶": "$^6$", "⁹": "$^9$", "≥": r"$\ge$", "≤": r"$\le$",
+    "^": r"\^{}", "~": r"\textasciitilde{}", "×": r"$\times$", "µ": r"$\mu$", "≥": r"$\ge$", "≤": r"$\le$",
     "·": r"$\cdot$", "±": r"$\pm$", "–": "--", "“": "``", "”": "''", "…": r"\dots{}", "\u00a0": "~", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}"
+    ">": r"\textgreater{}", "|": r"\textbar{}", **{digit: f"$^{n}$" for n, digit in enumerate("⁴⁵⁶⁷⁸⁹", 4)}
 }
 
 

@@ -147,7 +147,7 @@ def strategies_table(model: Model, card: Card, element: str) -> Table | None:
     of = [(OPERATION[o], {p.time.processes for p in some if p.operation == o}) for o in operations]
     processes = by_operation(of + [("sustained", {q.time.processes for q in held.values()})] * bool(held))
     return Table(f"strategies-{card.key}-{element}",
-                 f"{ELEMENT[element]}, {card.words}, box of {count(some[0].n_dof)} degrees of freedom, {processes}",
+                 f"{ELEMENT[element]}, {card.words}, box of {count(some[0].n_dof)} DoF, {processes}",
                  f"Throughput in {unit} degrees of freedom per second: value (interval), all points plastic, doubles. "
                  f"{samples(p.time for p in some)}.{between_runs(card)} "
                  f"{where(p.run for p in some if not marks[p]).capitalize()}.{beside}{said}",

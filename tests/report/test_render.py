@@ -439,7 +439,7 @@ class Rendered(unittest.TestCase):
                                   "multigrid, differences"])
 
     def test_heads_of_tables_of_strategies_say_size_and_processes(self):
-        self.assertIn("### Hex8, NVIDIA H200, box of 6.44 M degrees of freedom, one process\n", self.text["report.md"])
+        self.assertIn("### Hex8, NVIDIA H200, box of 6.44 M DoF, one process\n", self.text["report.md"])
 
     def test_one_process_is_said(self):
         self.assertIn("none were measured by at least 3 processes", self.text["report.md"])
