@@ -368,8 +368,10 @@ fe_status parse(int argc, char **argv, arguments &a, std::vector<char *> &rest)
             if (flag == "--benchmark_filter") a.filter = value;
             const bool bare = flag == "--benchmark_min_time" && std::isdigit((unsigned char)value.back());
             /* a newer Google Benchmark takes seconds without their unit, too, but says a line about it */
-            if (bare) a.least = text + (times_have_units<benchmark::BenchmarkReporter::Run>(0) ? "s" : "");
-            rest.push_back(bare ? a.least.data() : argv[i]);
+            if (bare)
+                a.least.push_back(text +
+                                  (times_have_units<benchmark::BenchmarkReporter::Run>(0) ? "s" : ""));
+            rest.push_back(bare ? a.least.back().data() : argv[i]);
         }
     }
     if (a.cold && a.sustained > 0.0)

@@ -4,6 +4,7 @@
 
 #include "bench/point.h"
 
+#include <list>
 #include <map>
 #include <string>
 #include <utility>
@@ -30,7 +31,7 @@ struct arguments {
     std::map<std::string, std::string> given;             /* febench's flags and their values */
     std::string problem, state;                           /* of a part; neither, or both */
     std::string rows, samples, machine, give_up, out, out_format = "json", format, filter;
-    std::string least; /* --benchmark_min_time */
+    std::list<std::string> least; /* each --benchmark_min_time, which Google Benchmark reads later */
     bool slug = false, done = false, cold = false;
 };
 
