@@ -369,8 +369,7 @@ fe_status parse(int argc, char **argv, arguments &a, std::vector<char *> &rest)
             const bool bare = flag == "--benchmark_min_time" && std::isdigit((unsigned char)value.back());
             /* a newer Google Benchmark takes seconds without their unit, too, but says a line about it */
             if (bare)
-                a.least.push_back(text +
-                                  (times_have_units<benchmark::BenchmarkReporter::Run>(0) ? "s" : ""));
+                a.least.push_back(text + (times_have_units<benchmark::BenchmarkReporter::Run>(0) ? "s" : ""));
             rest.push_back(bare ? a.least.back().data() : argv[i]);
         }
     }
