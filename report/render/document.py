@@ -252,8 +252,8 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[Told] = (),
         Section(
             "answer", "Answer",
             of(
-                Points([f"{claim['sentence']} ({claim['where']})" for claim in claims if claim["headline"]]) if claims
-                else None, take, Points([processes_said(model), *wins_said(model, model.main_cards)]) if model.points
+                take, Points([f"{claim['sentence']} ({claim['where']})" for claim in claims if claim["headline"]]) if claims
+                else None, Points([processes_said(model), *wins_said(model, model.main_cards)]) if model.points
                 else None, *maps[:1], choice_table(model), answers_table(model))),
         Section("method", "Method", [Words(text) for text in METHOD]),
         Section("products", "Products and residuals",
