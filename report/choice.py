@@ -95,14 +95,14 @@ def take(boxes: Sequence[Decided], others: Sequence[Decided], solve: model_.Time
     so many degrees of freedom up to which `element_team` is faster than patch."""
     on_boxes, on_others = (faster(some) if some else "" for some in (boxes, others))
     said = on_boxes or on_others
-    but = []
+    but: dict[str, list[str]] = {}  # what to take instead, and where
     if on_boxes and on_others and on_boxes != on_others:
-        but.append(f"on irregular meshes {on_others}")
+        but.setdefault(on_others, []).append("on irregular meshes")
     if solve and solve.low > 1 and said in ("the matrix", "either"):
-        but.append("in plastic solves `patch`")
+        but.setdefault("`patch`", []).append("in plastic solves")
     if team:
-        but.append(f"up to {count(team)} degrees of freedom `element_team`")
-    return said, text.listed(but).replace(" `patch` and in plastic", " and in plastic")
+        but.setdefault("`element_team`", []).append(f"up to {count(team)} degrees of freedom")
+    return said, text.listed(f"{text.listed(places)} {other}" for other, places in but.items())
 
 
 @dataclasses.dataclass(frozen=True)

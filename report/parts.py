@@ -37,10 +37,6 @@ def drawn() -> dict[str, Figure]:
     return {f.name: f for f in every_figure(model())}
 
 
-def marked(commit: str, kind: str, strategy: str, backend: str) -> str:
-    return sources.marked(commit, sources.changed(commit, kind, strategy, backend))
-
-
 def figure(name: str, up: str) -> list[str]:
     """The report's figure of this name, with its caption. Fault where the rows have no such figure."""
     found = drawn().get(name)
@@ -94,7 +90,7 @@ def solved(pattern: str, up: str) -> list[str]:
         lines.append([
             f"[{told['problem']}]({up}results/{name})", ELEMENT[told["element"]] if "element" in told else "",
             ranks + run["device"], f"`{run['variant']}`",
-            marked(run["commit"], "solves.csv", run["variant"], run["backend"]), count(3 * told["nodes"]),
+            sources.marked_row(run["commit"], "solves.csv", run["variant"], run["backend"]), count(3 * told["nodes"]),
             str(len(steps)),
             str(sum(n["iterations"] for n in newton)), str(sum(n["krylov_iterations"] for n in newton)),
             digits(sum(sum(step["seconds"].values()) for step in steps)), f"{steps[-1]['max_peeq']:.3g}",
@@ -229,8 +225,8 @@ def strategy(names: list[str]) -> list[str]:
             cells = [rate(own.get(o)) for o in MEASURED]
             for o in sustained:
                 q = model().sustained(own[o]) if o in own else None
-                cells.append(f"{rate(q)}, {marked(q.run.commit, q.kind, name, card.backend)}" if q else "")
-            commits = dict.fromkeys(marked(q.run.commit, q.kind, name, card.backend) for q in own.values())
+                cells.append(f"{rate(q)}, {sources.marked_row(q.run.commit, q.kind, name, card.backend)}" if q else "")
+            commits = dict.fromkeys(sources.marked_row(q.run.commit, q.kind, name, card.backend) for q in own.values())
             place = [card.short, ELEMENT[element], count(p.n_dof), str(p.time.processes)]
             lines.append(place + ([f"`{name}`"] if len(names) > 1 else [])
                          + cells + [f"{p.bytes_work / p.n_dof:.0f}" if p.bytes_work is not None else "",
@@ -272,7 +268,7 @@ def profile(kernels: tuple[str, ...]) -> list[str]:
     for row in sorted(profiles(), key=lambda row: (str(row["kernel"]), str(row["mesh"] or "box"))):
         if str(row["kernel"]).startswith(kernels):
             n = int(row["n_dof"] or 0)
-            commit = marked(str(row["commit"]), "profile.csv", str(row["variant"]), "cuda")
+            commit = sources.marked_row(str(row["commit"]), "profile.csv", str(row["variant"]), "cuda")
             devices[str(row["device"])] = None
             of_one = row["variant"] in A_LAUNCH_EACH_COLOUR
             part = part or of_one

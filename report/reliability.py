@@ -46,25 +46,20 @@ def percent(share: float) -> Cell:
     return Cell(f"{100 * share:.3g}", 100 * share)
 
 
-def share_of(cell: Cell) -> float:
-    """Of one in per cent."""
-    return (cell.number or 0.0) / 100
-
-
 def error_of(shares: Iterable[float], runs: int) -> str:
     """The largest standard error of such shares, in per cent."""
     return f"{100 * max(math.sqrt(share * (1 - share) / runs) for share in shares):.1g}"
 
 
 def coverage_table() -> Table:
-    rows = [[Cell(str(processes), processes), percent(coverage(processes, between)),
-             percent(coverage(processes, between, heavy=True)),
-             percent(coverage(processes, between, bootstrap=True, runs=RESAMPLED))] for processes, between in SHOWN]
+    shares = [(coverage(processes, between), coverage(processes, between, heavy=True),
+               coverage(processes, between, bootstrap=True, runs=RESAMPLED)) for processes, between in SHOWN]
+    rows = [[Cell(str(processes), processes), *map(percent, own)] for (processes, _), own in zip(SHOWN, shares)]
     return Table("coverage", "What 95 % intervals cover",
                  f"How many of 100 simulated measurements have an interval that holds the truth, of processes that spread by "
                  f"{100 * SHOWN[0][1]:g} % with 9 samples that spread by {100 * WITHIN:g} %. Of {SIMULATED} measurements, with a "
-                 f"standard error of {error_of((share_of(row[k]) for row in rows for k in (1, 2)), SIMULATED)} percentage points at "
-                 f"most; of the bootstrap {RESAMPLED} and {error_of((share_of(row[3]) for row in rows), RESAMPLED)}. Student's t on logarithms is "
+                 f"standard error of {error_of((share for own in shares for share in own[:2]), SIMULATED)} percentage points at "
+                 f"most; of the bootstrap {RESAMPLED} and {error_of((own[2] for own in shares), RESAMPLED)}. Student's t on logarithms is "
                  "what all intervals between processes here are; *heavy*: processes spread by Student's t with 3 degrees "
                  "of freedom. The hierarchical bootstrap is shown because it is often recommended: of three processes it is too narrow.",
                  ["processes", "Student's t, %", "Student's t, heavy, %", "bootstrap, %"], rows, words=0)

@@ -149,6 +149,11 @@ def marked(commit: str, is_changed: bool | None, length: int = 7) -> str:
     return commit[:length] + (MARK if is_changed else "")
 
 
+def marked_row(commit: str, kind: str, variant: str, backend: str) -> str:
+    """The same of such a row. kind: of file."""
+    return marked(commit, changed(commit, kind, variant, backend))
+
+
 def without_marks(text: str) -> str:
     """A generated text as it is when nothing has changed, for comparing: marks go with code, and must not make a
     document out of date. Lines break where they do, so that blanks do not count."""

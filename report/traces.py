@@ -31,18 +31,20 @@ class Solve:
 
     def busy(self, category: str) -> float | None:
         """Share of the time at work, where each moment is divided between the kernels of it; None where it has no kernel."""
-        some = [row["busy_share"] for row in self.rows if row["category"] == category]
-        return sum(some) / len(self.gpus) if some else None
+        return self._share("busy_share", category)
 
     def span(self, category: str) -> float | None:
         """The same as a share of the time from the first kernel to the end of the last one."""
-        some = [row["span_share"] for row in self.rows if row["category"] == category]
+        return self._share("span_share", category)
+
+    def _share(self, column: str, category: str) -> float | None:
+        some = [row[column] for row in self.rows if row["category"] == category]
         return sum(some) / len(self.gpus) if some else None
 
     @property
     def communication(self) -> float:
         """Share of the time from the first kernel to the end of the last one."""
-        return sum(row["span_share"] for row in self.sent) / len(self.gpus)
+        return sum(self.span(category) or 0.0 for category in COMMUNICATION)
 
     @property
     def alone(self) -> float:

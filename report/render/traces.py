@@ -20,8 +20,7 @@ ALIKE = ("card", "mesh", "commit")  # said by the caption where it is the same i
 def line_of(run: Run, solve: Solve) -> list[Cell]:
     """In the order of COLUMNS."""
     row = solve.first
-    is_old = sources.changed(row["commit"], "communication.csv", row["variant"], row["backend"])
-    commit = sources.marked(row["commit"], is_old)
+    commit = sources.marked_row(row["commit"], "communication.csv", row["variant"], row["backend"])
     shares = [*(solve.span(name) if solve.sent else 0.0 for name in COMMUNICATION), solve.communication, solve.alone,
               solve.idle]
     return [Cell(Card(run.machine, row["backend"], row["device"], 0).short),
