@@ -100,31 +100,31 @@ def counted(a: Point, b: Point) -> Time:
 
 
 def ratio(a: Point, b: Point) -> Time:
-    """a / b of two points of one run, as far as these rows tell. Of one process: the ends of both intervals combined. Of
-    the same processes of one program they are pairs, because it measured both in turns."""
+    """a / b of two points of one run, of the processes that have both undisturbed (rows.of_common_processes). Of one
+    process: the ends of both intervals combined. Where there is no such process it is of all rows, and marked as
+    disturbed."""
     if a.run != b.run:
         raise ValueError(f"{a.run.name} and {b.run.name}: no ratio across runs")
-    if a.kind == b.kind and a.processes != b.processes and len(shared := {*a.processes} & {*b.processes}) > 1:
-        a, b = a.only(shared), b.only(shared)
+    of, over = _sides(a, b)
+    a, b, disturbed = (a.only(of), b.only(over), False) if of and over else (a, b, True)
     n = min(a.time.processes, b.time.processes)
     samples = min(a.time.samples, b.time.samples)
-    disturbed = a.time.disturbed or b.time.disturbed
     if n > 1 and statistics:
         r = statistics.ratio(a.medians, b.medians, paired=(a.kind, a.processes) == (b.kind, b.processes))
         return Time(r.value, r.low, r.high, n, samples, disturbed)
     return Time(a.time.value / b.time.value, a.time.low / b.time.high, a.time.high / b.time.low, n, samples, disturbed)
 
 
-def ratio_of_shared(a: Point, b: Point) -> Time | None:
-    """The same of the processes that both have, where each was started by itself and one may lack some; None: they
-    share none."""
-    shared = set(a.processes) & set(b.processes)
-    return ratio(a.only(shared), b.only(shared)) if shared else None
+def _sides(a: Point, b: Point) -> tuple[list[Row], list[Row]]:
+    """Rows that a ratio counts. Two kinds of file are of two programs, which have no process in common: all undisturbed
+    ones of each."""
+    of, over = rows.undisturbed(a.rows), rows.undisturbed(b.rows)
+    return rows.of_common_processes(of, over) if a.kind == b.kind else (of, over)
 
 
-def undisturbed(processes: Sequence[Row]) -> Sequence[Row]:
-    """Those that claims count, where they are LEAST_PROCESSES; else all, which together decide nothing."""
-    found = [row for row in processes if not rows.disturbed(row)]
+def shown(processes: Sequence[Row]) -> Sequence[Row]:
+    """Those by which a point is shown: the undisturbed ones where they are LEAST_PROCESSES, else all, with a mark."""
+    found = rows.undisturbed(processes)
     return found if len(found) >= LEAST_PROCESSES else processes
 
 
@@ -246,12 +246,12 @@ class Point:
         """Which; two strategies of the same ones were measured in turns."""
         return tuple(map(rows.process_of, self.rows))
 
-    def only(self, processes: Iterable[int]) -> Point:
-        """The same of these processes; ValueError where it has none of them."""
-        kept = tuple(row for row in self.rows if rows.process_of(row) in set(processes))
-        if not kept:
-            raise ValueError(f"{self.run.name}: none of these processes measured it")
-        return self if kept == self.rows else dataclasses.replace(self, rows=kept, time=time_of(kept))
+    def shares_process_with(self, other: Point) -> bool:
+        return not set(self.processes).isdisjoint(other.processes)
+
+    def only(self, some: Sequence[Row]) -> Point:
+        """The same of some of its rows."""
+        return self if len(some) == len(self.rows) else dataclasses.replace(self, rows=tuple(some), time=time_of(some))
 
     def __getattr__(self, name: str) -> Any:
         """A column of the first row, which then is an attribute."""
@@ -461,7 +461,7 @@ def points_of(run: Run, kind: str, read: Iterable[Row], file: str = "") -> tuple
             refused.append(Refused(run, kind, row))
     points = []
     for some in rows.by_point(timed).values():
-        kept = undisturbed(sorted(some, key=rows.process_of))
+        kept = shown(sorted(some, key=rows.process_of))
         points.append(Point(run, kind, tuple(kept), time_of(kept), file))
     return points, refused
 

@@ -75,7 +75,7 @@ def winner(some: Sequence[Point], others: Iterable[Sequence[Point]] = ()) -> Win
     order = sorted(competing(some), key=lambda p: p.time.value)
     first, rest = order[0], order[1:]
     level = [first] + [p for p in rest if not slower(p, first)
-                       or (p is rest[0] and (first.time.noisy or p.time.noisy))]
+                       or (p is rest[0] and (first.time.noisy or p.time.noisy or counted(p, first).disturbed))]
     elsewhere = over_winner(level, others, {p.strategy for p in order})
     missed = tuple(s for s, r in elsewhere.items() if r is None or r.low <= 1)
     compared = {p.strategy for p in order} | {s for s, r in elsewhere.items() if r}

@@ -245,11 +245,11 @@ def by_few(here: Verdict, processes: int) -> str:
     return f" (by {number(n)} process{'es' * (n > 1)}{why})"
 
 
-def compared(here: Verdict, pairs: Sequence[Pair], others: Sequence[Verdict]) -> tuple[str, bool]:
-    """What committed rows say of the direction, in words, and whether that is against the rows of here."""
+def compared(here: Verdict, pairs: Sequence[Pair], before: str, others: Sequence[Verdict]) -> tuple[str, bool]:
+    """What committed rows say of the direction, in words, and whether that is against the rows of here. before: their
+    verdict on the pairs."""
     fails = here.verdict == FAILS
     if pairs:
-        before = overall([other for _, other in pairs])
         swapped = any({own.verdict, other.verdict} == {HOLDS, FAILS} for own, other in pairs)
         if before == here.verdict:
             return ", as in committed rows" + ", but not at the same points" * swapped, swapped
@@ -267,11 +267,11 @@ def outcome(here: Verdict, pairs: Sequence[Pair], tolerance: float, others: Sequ
         return NOT_HERE, UNMEASURED
     ratio = of_ratios(pairs, tolerance)
     within = {AGREES: f" within {100 * tolerance:g} %", DIFFERS: f" by more than {100 * tolerance:g} %"}
-    words, is_against = compared(here, pairs, others)
-    is_same = bool(pairs) and overall([other for _, other in pairs]) == here.verdict
+    before = overall([other for _, other in pairs])
+    words, is_against = compared(here, pairs, before, others)
     is_few = not QUANTITIES[here.claim.quantity].counted and decisive(here) < rows.LEAST_PROCESSES
     code = (AGAINST if is_against else OFF if ratio == DIFFERS else
-            UNDECIDED if ratio == UNSURE or here.verdict == UNSURE and not is_same else 0)
+            UNDECIDED if ratio == UNSURE or here.verdict == UNSURE != before else 0)
     if is_few and code in (AGAINST, OFF):
         code = UNDECIDED
     return f"direction: {here.verdict}{by_few(here, processes)}{words}; ratio: {ratio}{within.get(ratio, '')}", code

@@ -218,9 +218,22 @@ def disturbed(row: Row) -> bool:
     return not {"wide", "loaded"}.isdisjoint(str(row.get("noise") or "").split())
 
 
+def undisturbed(some: Iterable[Row]) -> list[Row]:
+    return [row for row in some if not disturbed(row)]
+
+
 def process_of(row: Row) -> int:
     """Its number within its run: a process is a run and such a number."""
     return int(row.get("process") or 1)
+
+
+def of_common_processes(a: Iterable[Row], b: Iterable[Row]) -> tuple[list[Row], list[Row]]:
+    """What a ratio of times is formed of: of the undisturbed rows of two points those of the processes that have both,
+    as pairs. A process of which one side was disturbed counts for neither: what disturbed one side may have disturbed
+    the other, too, and less so."""
+    of_a, of_b = ({process_of(row): row for row in side} for side in (a, b))
+    common = sorted(of_a.keys() & of_b.keys())
+    return [of_a[n] for n in common], [of_b[n] for n in common]
 
 
 def columns_of_point(row: Row) -> tuple[str, ...]:

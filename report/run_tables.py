@@ -195,7 +195,8 @@ def ranks_table(title: str, kind: str, ranks: Sequence[int], first: Row, at: Ran
             # a strategy without times has one row alone, as jacvec
             cells = [e.text(interval(e.point.time, 1 / unit) if e.point else "") for e in of.values()]
             one = of.get(1, Entry()).point
-            gains = [model_.ratio_of_shared(one, p) if one and (p := of[n].point) else None for n in ranks if n > 1]
+            gains = [model_.ratio(one, p) if one and (p := of[n].point) and p.shares_process_with(one) else None
+                     for n in ranks if n > 1]
             cells += [interval(gain) if gain else "" for gain in gains]
             if most > 1:
                 whole, own = of[most].point, at.get((s, local_of(o), most), Entry()).point

@@ -66,8 +66,8 @@ def speeds(model: Model, card_key: tuple[str, str]) -> list[Speed]:
                 return q.ranks == 1 and other.kind == case.kind and alike and all(
                     getattr(q, name) == getattr(p, name) for name in ("strategy", "element", "operation", "order"))
             alone = min((q for q in some if same(q)), key=lambda q: q.file != p.file, default=None)
-            gain = model_.ratio_of_shared(alone, p) if alone else None
-            if alone and gain:
+            if alone and p.shares_process_with(alone):
+                gain = model_.ratio(alone, p)
                 words = mesh_of(case.mesh).words
                 speed = Speed(case.kind, words, p.element, p.strategy, p.operation, p.order, p.ranks,
                               case.communication, alone.n_dof, gain, run)

@@ -123,7 +123,7 @@ def _clean(claim: Claim, files: Found) -> Found:
     """Without rows whose times were disturbed. What is counted is not. A file without such rows stays as it is."""
     if QUANTITIES[claim.quantity].counted:
         return files
-    clean = {path: [row for row in some.rows if not rows.disturbed(row)] for path, some in files.items()}
+    clean = {path: rows.undisturbed(some.rows) for path, some in files.items()}
     return {path: files[path] if len(some) == len(files[path].rows) else Table(some)
             for path, some in clean.items() if some}
 
@@ -151,35 +151,20 @@ def _split(side: Selection) -> Iterator[Selection]:
         yield from _split({**side, column: one})
 
 
-def _of_common_processes(claim: Claim, of: Sequence[rows.Row], over: Sequence[rows.Row]) -> list[list[rows.Row]]:
-    """Two sides that one program measured in turns, without the processes of which one side was disturbed and is left out:
-    what disturbed it may have disturbed the other side, too, and less so."""
-    sides = [sorted(side, key=rows.process_of) for side in (of, over)]
-    if not over or claim.over_file or _where_together(of[0]) != _where_together(over[0]):
-        return sides
-    common = set(map(rows.process_of, of)) & set(map(rows.process_of, over))
-    return [[row for row in side if rows.process_of(row) in common] for side in sides]
-
-
-def _where_together(row: rows.Row) -> tuple:
-    """What one call of a program measures."""
-    return rows.anywhere(row, ("variant", "operation"))
-
-
 def _estimate(claim: Claim, alone: bool, of: Sequence[rows.Row],
               over: Sequence[rows.Row]) -> statistics.Estimate | None:
-    """over: no rows of a claim without such a side. Two sides of the same processes are paired: they were measured in
-    turns. alone: of the machine that measured them, and not of its kind, of which they are known only as far as runs
-    differ. None where no process has both sides."""
+    """over: no rows of a claim without such a side. Processes that have both sides are pairs; None where none has.
+    alone: of the machine that measured them, and not of its kind, of which they are known as far as runs differ."""
     quantity = QUANTITIES[claim.quantity]
-    sides = _of_common_processes(claim, of, over)
-    of, over = sides[0], sides[1]
+    paired = bool(over) and not claim.over_file
+    if paired:
+        of, over = rows.of_common_processes(of, over)
     if not of:
         return None
+    sides = of, over
     x, y = ([v for row in side if (v := quantity.of(row)) is not None] for side in sides)
     if (len(x), len(y)) != (len(of), len(over)):
         return None
-    paired = not claim.over_file and list(map(rows.process_of, sides[0])) == list(map(rows.process_of, sides[1]))
     r = statistics.ratio(x, y, paired) if over else statistics.estimate(x)
     if quantity.counted:
         return r if r.supports_claims else statistics.Estimate(r.value, r.value, r.value, r.processes)

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 import unittest.mock
 
-from report import calibration, claims, documents, rows, text, words
+from report import calibration, claims, documents, model, rows, text, words
 from report.claim import Claim, matches, read_claims
 from report.model import ONE_PROCESS
 from report.quantities import QUANTITIES
@@ -199,7 +199,24 @@ class Deciding(unittest.TestCase):
         """Processes differ by a factor of two, and in each of them b takes 0.97 of a's time, or about that."""
         times = [(v, s * t) for v, t in (("a", 1.0), ("b", 0.97)) for s in (1.0, 1.4, 2.0)]
         self.assertEqual(self.decided(self.run_of("r", *times)).verdict, "holds")
-        self.assertEqual(self.decided(self.run_of("s", ("a", 1.4), *times)).verdict, "cannot tell")  # b lacks one
+        self.assertEqual(self.decided(self.run_of("s", *times, ("a", 9.0))).verdict, "holds")  # b lacks that one
+        self.assertEqual(self.decided(self.run_of("t", ("a", 1.4), *times)).verdict, "cannot tell")  # others are pairs
+
+    def test_sides_of_other_calls_are_paired_alike(self):
+        """As in the report: the fourth process of one side counts for neither, and the same number is a pair."""
+        run = self.run_of("r", *(("a", t) for t in (1.0, 1.4, 2.0, 9.0)))
+        other = self.run_of("s", *(("a", 0.5 * t) for t in (1.0, 1.4, 2.0)), changes=(",double,", ",mixed,"))
+        lines = (other / "kernels.csv").read_text().splitlines()[1:]
+        with open(run / "kernels.csv", "a") as file:
+            file.write("\n".join(lines) + "\n")
+        text = CLAIM.replace('of = {variant = "b"}', 'of = {precision = "mixed"}')
+        text = text.replace('over = {variant = "a"}', 'over = {precision = "double"}')
+        point, = self.decided(run, claim=self.claim(text)).points
+        self.assertEqual((round(point.ratio.value, 9), point.ratio.processes), (2.0, 3))
+        points, _ = model.points_of(model.run_in(run), "kernels.csv", rows.read(run / "kernels.csv"))
+        of = {p.precision: p for p in points}
+        r = model.counted(of["double"], of["mixed"])
+        self.assertEqual((r.value, r.low, r.high, r.processes), dataclasses.astuple(point.ratio))
 
     def test_a_process_of_which_one_side_was_disturbed_counts_for_neither(self):
         """b is slow where a is so wide that it does not count: 1.05, where b is about as fast, would become 0.53."""

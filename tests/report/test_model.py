@@ -61,6 +61,45 @@ class Times(Small):
         r = model.ratio(points[1], points[0])
         self.assertEqual((r.value, r.low, r.high, r.processes), (expected.value, expected.low, expected.high, 3))
 
+    def sides(self, a: dict[int, float], b: dict[int, float], wide: str = "", **changed) -> model.Time:
+        """a / b of times by process; wide: "a1 b2", those whose interval is too wide to count. changed: of b."""
+        lines = [small.row(t, 0.2 if f"{side}{n}" in wide.split() else 0.01, process=n, **of)
+                 for side, times, of in (("a", a, {"variant": "node_csr"}), ("b", b, changed))
+                 for n, t in times.items()]
+        with tempfile.TemporaryDirectory() as folder:
+            points = {p.strategy: p for p in model.build(small.results(pathlib.Path(folder), c1=lines)).points}
+        return model.ratio(points["node_csr"], points["patch"])
+
+    def test_a_ratio_is_of_the_processes_that_both_have_undisturbed(self):
+        """In each process a takes twice b's time, and processes differ; so another choice of them is another ratio."""
+        b = {n: 1e-5 * n for n in range(1, 6)}
+        a = {n: 2 * t for n, t in b.items()}
+        without = {n: t for n, t in b.items() if n > 1}
+        for times, wide, n in ((b, "", 5), (without, "", 4), (b, "a1", 4), (b, "a1 b2", 3), (b, "a1 a2 b3", 2),
+                               (b, "a1 a2 a3 b4", 1), (b, "a1 a2 b3 b4", 1)):
+            r = self.sides(a, times, wide)
+            self.assertEqual((round(r.value, 9), r.processes, r.disturbed), (2.0, n, False), wide)
+        self.assertAlmostEqual(r.low, 2 * 0.99 / 1.01)  # of one process: the ends of samples
+
+    def test_processes_of_other_calls_of_a_program_are_compared_alike(self):
+        r = self.sides({1: 2e-5, 2: 4e-5, 3: 6e-5}, {1: 1e-5, 3: 3e-5}, case="box68-distorted", n_dof=985527)
+        self.assertEqual((round(r.value, 9), r.processes), (2.0, 2))
+
+    def test_a_ratio_without_common_processes_is_shown_and_decides_nothing(self):
+        b = {n: 1e-5 for n in (1, 2, 3)}
+        for a, wide in (({n: 2e-5 for n in (4, 5, 6)}, ""), ({n: 2e-5 for n in (1, 2, 3)}, "a1 a2 b3")):
+            r = self.sides(a, b, wide)
+            self.assertEqual((round(r.value, 9), r.processes, r.disturbed), (2.0, 3, True))
+            self.assertTrue(r.noisy)
+
+    def test_programs_have_no_process_in_common(self):
+        """A solve's phase over a product: of all undisturbed processes of each."""
+        solve = {"krylov": "cg", "precondition": "multigrid", "newton_iterations": 1, "krylov_iterations": 9}
+        built = self.build(c1=[small.row(4e-5, **solve), *(small.row(2e-5, process=n) for n in (2, 3, 4))])
+        (phase,), (product,) = built.of("solves.csv"), built.of("kernels.csv")
+        r = model.ratio(phase, product)
+        self.assertEqual((round(r.value, 9), r.processes, r.disturbed), (2.0, 1, False))
+
 
 class Winners(Small):
     def win(self, *lines: dict) -> places.Winner:
@@ -85,6 +124,11 @@ class Winners(Small):
     def test_a_wide_interval_decides_nothing(self):
         won = self.win(small.row(2e-5, 0.2), small.row(4e-5, 0.01, variant="element_atomic"))
         self.assertFalse(won.decided)
+
+    def test_without_common_processes_nobody_wins(self):
+        times = [("patch", 2e-5, (1, 2, 3)), ("element_atomic", 4e-5, (4, 5, 6))]
+        lines = [small.row(t, 0.01, variant=s, process=n) for s, t, of in times for n in of]
+        self.assertFalse(self.win(*lines).decided)
 
     def test_bound_and_the_fastest_of_four_do_not_compete(self):
         won = self.win(

@@ -139,6 +139,12 @@ class Reading(unittest.TestCase):
         points = rows.by_point(self.read(f"{HEADER}\n{ROW}\n{faster}\n{ROW.replace('jacvec', 'residual')}\n"))
         self.assertEqual(sorted(len(of) for of in points.values()), [1, 2])
 
+    def test_common_processes_in_one_order(self):
+        a, b = ([{"process": n, "side": side} for n in of] for side, of in (("a", (3, 1, 2)), ("b", (2, 4, 3))))
+        told = [[(row["side"], row["process"]) for row in side] for side in rows.of_common_processes(a, b)]
+        self.assertEqual(told, [[("a", 2), ("a", 3)], [("b", 2), ("b", 3)]])
+        self.assertEqual(rows.of_common_processes(a[:1], b[:1]), ([], []))
+
     def test_a_process_stands_there_once(self):
         self.refused(f"{HEADER}\n{ROW}\n{ROW.replace('hex8', 'tet4')}\n{ROW}\n",
                      "line 4: process 2 of this point stands in line 2, too")
