@@ -3,7 +3,8 @@
 
 Of the same kernels some are faster in one run, some in another, on other cards, hours or days later, by more than
 processes of one run differ. So what one run says, of a ratio of two strategies too, is known only so far. The largest
-spread of two runs of any kind of GPU is taken for all kinds: few pairs were measured, and none would be no spread.
+spread of two runs of any kind of GPU is taken for all kinds: few pairs were measured, and none would be no spread. That
+of sustained operations is one of its own: at its limit of power each card has another clock.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import csv
 import dataclasses
 import functools
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 FILE = pathlib.Path(__file__).resolve().parent.parent / "results" / "calibration.csv"
 SLOWER = (0.01, 0.02, 0.05)
-COLUMNS = ("machine", "commit", "runs", "processes", "points", "comparisons", "false_alarms", "margin",
+CONDITIONS = BURST, SUSTAINED = "burst", "sustained"  # of samples: all that are not sustained count as the first
+COLUMNS = ("machine", "commit", "condition", "runs", "processes", "points", "comparisons", "false_alarms", "margin",
            "beyond_margin", "false_points", "covered", "same") + tuple(f"power_{100 * s:.0f}" for s in SLOWER) + (
                "apart", "told_apart", "ratios_apart", "told_ratios_apart", "ratios_covered") + tuple(
                    f"slowed_{100 * s:.0f}" for s in SLOWER)
@@ -38,8 +40,8 @@ def read() -> list[dict[str, str]]:
 
 
 def write(new: dict[str, str]) -> None:
-    """Replaces what the file has of this machine, commit and number of processes."""
-    of = ("machine", "commit", "processes")
+    """Replaces what the file has of this machine, commit, condition and number of processes."""
+    of = ("machine", "commit", "condition", "processes")
     kept = [r for r in read() if any(r[name] != new[name] for name in of)]
     with open(FILE, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
@@ -49,19 +51,26 @@ def write(new: dict[str, str]) -> None:
     largest.cache_clear()
 
 
+def condition_of(row: Mapping[str, object]) -> str:
+    return SUSTAINED if row.get("condition") == SUSTAINED else BURST
+
+
 @functools.cache
-def _pairs() -> Sequence[tuple[frozenset[str], Spread]]:
-    return [(frozenset(r["commit"].split()), Spread(float(r["apart"]), float(r["ratios_apart"])))
+def _pairs() -> Sequence[tuple[frozenset[str], str, Spread]]:
+    return [(frozenset(r["commit"].split()), r["condition"], Spread(float(r["apart"]), float(r["ratios_apart"])))
             for r in read() if r["runs"] == "2"]
 
 
 @functools.cache
-def largest(without: frozenset[str] = frozenset()) -> Spread:
+def largest(without: frozenset[str] = frozenset(), condition: str = BURST) -> Spread:
     """Of all pairs of runs; without: commits whose pairs do not count."""
-    found = [spread for commits, spread in _pairs() if not commits & without]
+    found = [spread for commits, of, spread in _pairs() if of == condition and not commits & without]
     return Spread(max((s.times for s in found), default=0.0), max((s.ratios for s in found), default=0.0))
 
 
-def of_ratios(kind: str, on_gpu: bool) -> float:
-    """Of a kind of file: only operations of `kernels` on GPUs were compared so; 0 for all others."""
-    return largest().ratios if kind == "kernels.csv" and on_gpu else 0.0
+def of_ratios(kind: str, some: Iterable[Mapping[str, object]]) -> float:
+    """Of rows of a kind of file: only operations of `kernels` on GPUs were compared so; 0 for all others."""
+    there = list(some)
+    if kind != "kernels.csv" or all(row.get("backend") != "cuda" for row in there):
+        return 0.0
+    return max(largest(condition=c).ratios for c in set(map(condition_of, there)))

@@ -1,7 +1,7 @@
 """Compares two runs, commits or cards: point by point the ratio of their times, with an interval and a verdict.
 
     python3 -m report.compare A B [--margin SHARE] [--apart SHARE] [--rows OUT.csv]
-    python3 -m report.compare --calibrate RUN [RUN] [--write]
+    python3 -m report.compare --calibrate RUN [RUN] [--without STRATEGY] [--write]
 
 A and B are result folders, folders of folders, or CSV files with rows (results/README.md). Each line says time of B /
 time of A. Verdicts: faster, slower (B than A), same (within the margin), cannot tell, not comparable (and why).
@@ -22,12 +22,13 @@ it is the least whole per cent within which 95 of 100 points of two such runs ar
 of points say which margin it was.
 
 --calibrate measures how often that is wrong: it splits the processes of one run in two groups in all ways and compares
-them. Of two runs of the same kernels it takes each group from another run: what differs between runs counts, too. Of a
-kernel that is slower by 1, 2 or 5 % it tells how often that is seen, by making the times of one group longer, and, where
-the run (of two the second) has rows of `kernels --fe_slower`, of operations that really were slower. It tells
-how many of the intervals of ratios hold 1, and how many points are called the same. Of two runs it tells how far they
-are apart, and all this with the spread that pairs of other runs have told, so that nothing judges itself. --write keeps
-these figures in results/calibration.csv, and each later comparison on that machine prints them.
+them. Of two runs of the same kernels it takes each group from another run: what differs between runs counts, too;
+--without leaves out strategies whose kernels have changed between them. Of a kernel that is slower by 1, 2 or 5 % it
+tells how often that is seen, by making the times of one group longer, and, where the run (of two the second) has rows of
+`kernels --fe_slower`, of operations that really were slower. It tells how many of the intervals of ratios hold 1, and
+how many points are called the same. Of two runs it tells how far they are apart, and all this with the spread that pairs
+of other runs have told, so that nothing judges itself. --write keeps these figures in results/calibration.csv, and each
+later comparison on that machine prints them.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from report import packages
 if __name__ == "__main__":
     packages.need("compare")
 
-from report import calibration, environments, model, rows, statistics, text
+from report import calibration, environments, model, rows, sources, statistics, text
 from report.calibration import SLOWER, Spread
 from report.rows import LEAST_PROCESSES
 from report.words import QUADRATIC
@@ -80,7 +81,8 @@ class Side:
         if bad:
             return "status " + ", ".join(bad)
         commits = sorted({str(row["commit"]) for row in self.rows})
-        return "" if len(commits) == 1 else "of commits " + ", ".join(commits)
+        alike = all(sources.all_alike(commits[0], other) for other in commits[1:])
+        return "" if alike else "of commits " + ", ".join(commits)
 
 
 @dataclasses.dataclass
@@ -142,9 +144,11 @@ def margin_of(apart: float) -> float:
     return max(MARGIN, math.ceil(100 * math.expm1(widest)) / 100)
 
 
-def compare(a: dict[Key, Side], b: dict[Key, Side], margin: float | None = None, apart: float = 0.0) -> list[Compared]:
+def compare(a: dict[Key, Side], b: dict[Key, Side], margin: float | None = None, apart: float = 0.0,
+            sustained: float | None = None) -> list[Compared]:
     """All points of both runs, those of A first, in their order. margin: within which they are the same; None: that of
-    margin_of. apart: of times on GPUs of two machines, as a standard deviation of logarithms."""
+    margin_of. apart: of times on GPUs of two machines, as a standard deviation of logarithms; sustained: of sustained
+    operations, None: the same."""
     found: list[Compared] = []
     told: list[tuple[Compared, int, tuple[list[float], list[float]]]] = []  # with the fewer processes of both
     for key in itertools.chain(a, (key for key in b if key not in a)):
@@ -161,7 +165,9 @@ def compare(a: dict[Key, Side], b: dict[Key, Side], margin: float | None = None,
             continue
         told.append((point, fewest, (x, y)))
     owns = statistics.moderated_differences([pair for *_, pair in told])
-    spreads = [apart if a[point.key].rows[0]["backend"] == "cuda" else 0.0 for point, *_ in told]
+    firsts = [a[point.key].rows[0] for point, *_ in told]
+    by_condition = {calibration.BURST: apart, calibration.SUSTAINED: apart if sustained is None else sustained}
+    spreads = [by_condition[calibration.condition_of(row)] if row["backend"] == "cuda" else 0.0 for row in firsts]
     differences = [d.beside(spread) for d, spread in zip(owns, spreads)]
     certain = statistics.holm([d.p_value() for d in differences], ALPHA)
     for (point, fewest, _), d, own, spread, sure in zip(told, differences, owns, spreads, certain):
@@ -352,14 +358,14 @@ def same_card(a: pathlib.Path, b: pathlib.Path) -> bool:
     return len(first) == 1 and first == second
 
 
-def calibration_row(machine: str, commit: str, c: Calibration) -> dict[str, str]:
+def calibration_row(machine: str, commit: str, c: Calibration, condition: str = calibration.BURST) -> dict[str, str]:
     """commit: of two runs both, with a blank between them."""
     shares = (f"{c.false_alarms:.4f}", f"{c.margin:g}", f"{c.beyond_margin:.4f}", f"{c.false_points:.5f}",
               f"{c.covered:.4f}", f"{c.same:.4f}")
     counts = map(str, (c.runs, c.processes, c.points, c.comparisons))
     spreads = [f"{x:.4f}" for x in (c.spread.times, c.told.times, c.spread.ratios, c.told.ratios, c.ratios_covered)]
     powers, slowed = ([f"{p:.4f}" for p in shares] for shares in (c.power, c.slowed))
-    return dict(zip(calibration.COLUMNS, (machine, commit, *counts, *shares, *powers, *spreads, *slowed)))
+    return dict(zip(calibration.COLUMNS, (machine, commit, condition, *counts, *shares, *powers, *spreads, *slowed)))
 
 
 # --- what is printed -----------------------------------------------------------------------------------------
@@ -391,7 +397,7 @@ def _rows_compared(a: dict[Key, Side], b: dict[Key, Side]) -> list[list[rows.Row
 
 
 def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared], apart: float = 0.0,
-             margin: float | None = None, unlike: Iterable[str] = ()) -> Iterable[str]:
+             margin: float | None = None, unlike: Iterable[str] = (), sustained: float | None = None) -> Iterable[str]:
     """All lines that the program prints. unlike: differences of the environments."""
     alone = {why: sum(point.why == why for point in found) for why in ALONE}
     shown = [point for point in found if point.why not in alone]
@@ -410,12 +416,17 @@ def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared], 
     if few := sum(p.ratio is not None and p.ratio.processes < LEAST_PROCESSES for p in found):
         yield f"of {few} points a run has fewer than {LEAST_PROCESSES} processes: they cannot be told"
     yield from list(unlike) or ["environments: no difference that rows, records or samples tell"]
-    if apart and any(a[point.key].rows[0]["backend"] == "cuda" for point in shown if point.ratio):
+    conditions = {calibration.condition_of(row) for point in shown if point.ratio
+                  for row in a[point.key].rows[:1] if row["backend"] == "cuda"}
+    if apart and calibration.BURST in conditions:
         yield (f"runs on GPUs: taken to differ by {100 * apart:.2g} % (standard deviation) with the same kernels, "
                "which intervals and verdicts include; --apart 0 (make: APART=0) where both ran on one card")
         if margin is None:
             yield (f"the same on GPUs: within {100 * margin_of(apart):g} %, as 95 of 100 points of two such runs are; "
                    "--margin (make: MARGIN=0.02) sets another share")
+    if sustained and calibration.SUSTAINED in conditions:
+        yield (f"sustained operations: by {100 * sustained:.2g} %" +
+               f"; the same within {100 * margin_of(sustained):g} %" * (margin is None))
     yield from _reliability(a, b)
 
 
@@ -423,7 +434,7 @@ def _reliability(a: dict[Key, Side], b: dict[Key, Side]) -> Iterable[str]:
     machines = {str(row["machine"]) for run in (a, b) for side in run.values() for row in side.rows}
     known: dict[tuple[str, str], list[dict[str, str]]] = {}
     for r in calibration.read():
-        if r["machine"] in machines:
+        if r["machine"] in machines and (r["runs"] == "1" or float(r["told_apart"])):  # else no other pair told anything
             known.setdefault((r["machine"], r["runs"]), []).append(r)
     for (machine, runs), some in known.items():
         def least(name: str, some: list[dict[str, str]] = some) -> float:
@@ -474,8 +485,40 @@ def arguments() -> argparse.ArgumentParser:
                         help="how far runs differ with the same kernels (as measured; results/calibration.csv)")
     parser.add_argument("--rows", type=pathlib.Path, metavar="OUT.csv", help="also writes the points there")
     parser.add_argument("--calibrate", action="store_true", help="measures false alarms and power on one run")
+    parser.add_argument("--without", action="append", default=[], metavar="STRATEGY",
+                        help="with --calibrate A B: leaves out a strategy whose kernels are not the same (repeatable)")
     parser.add_argument("--write", action="store_true", help="with --calibrate: keeps the figures")
     return parser
+
+
+def show_calibrations(machine: str, commits: str, runs: Sequence[dict[Key, Side]], keep: bool) -> None:
+    """Prints that of each condition which the runs have. Fault where no condition has enough processes."""
+    fault: rows.Fault | None = None
+    shown = 0
+    for condition in calibration.CONDITIONS:
+        some = [{key: side for key, side in run.items() if calibration.condition_of(rows.named(key)) == condition}
+                for run in runs]
+        others = calibration.largest(frozenset(commits.split()), condition) if len(runs) == 2 else Spread()
+        try:
+            c = calibrate(some[0], some[1] if len(runs) == 2 else None, others)
+        except rows.Fault as why:
+            fault = fault or why
+            continue
+        shown += 1
+        kept = calibration_row(machine, commits, c, condition)
+        print(f"{condition}: {c.points} points, {c.comparisons} comparisons of {c.processes} with {c.processes} processes: "
+              f"{_shares(kept)}")
+        for slower, power, slowed, by in zip(SLOWER, c.power, c.slowed, c.slowed_by):
+            really = "" if math.isnan(slowed) else f"; really slower, by {100 * by:.2f} %: at {100 * slowed:.1f} %"
+            print(f"slower by {100 * slower:.0f} %: seen at {100 * power:.1f} % of points{really}")
+        if c.runs == 2:
+            print(f"apart by {100 * c.spread.times:.2f} % (standard deviation), others by {100 * c.told.times:.2f} %; "
+                  f"ratios of two strategies by {100 * c.spread.ratios:.2f} %, others by {100 * c.told.ratios:.2f} %: "
+                  f"{100 * c.ratios_covered:.1f} % of the first run's intervals of ratios hold the second's")
+        if keep:
+            calibration.write(kept)
+    if fault and not shown:
+        raise fault
 
 
 def run(a: argparse.Namespace) -> int:
@@ -485,34 +528,25 @@ def run(a: argparse.Namespace) -> int:
         raise rows.Fault(f"--margin {a.margin}: is not between 0 and 1")
     if a.apart is not None and not 0 <= a.apart < 1:
         raise rows.Fault(f"--apart {a.apart}: is not from 0 to 1")
+    if a.without and not (a.calibrate and len(a.runs) == 2):
+        raise rows.Fault("--without: belongs to --calibrate with two runs")
+    if wrong := sorted(set(a.without) - set(sources.strategies())):
+        raise rows.Fault(f"--without {wrong[0]}: is no strategy")
     loaded = [load(path) for path in a.runs]
     if a.calibrate:
+        loaded = [{key: side for key, side in some.items() if rows.named(key)["variant"] not in a.without} for some in loaded]
         firsts = [next(side.rows[0] for side in run.values() if side.rows) for run in loaded]
         if len(machines := {str(row["machine"]) for row in firsts}) > 1:
             raise rows.Fault(f"of {' and '.join(sorted(machines))}: two runs of one kind of machine are needed")
         commits = " ".join(str(row["commit"]) for row in firsts)
-        others = calibration.largest(frozenset(commits.split())) if len(loaded) == 2 else Spread()
-        c = calibrate(loaded[0], loaded[1] if len(loaded) == 2 else None, others)
-        kept = calibration_row(machines.pop(), commits, c)
-        print(f"{c.points} points, {c.comparisons} comparisons of {c.processes} with {c.processes} processes: "
-              f"{_shares(kept)}")
-        for slower, power, slowed, by in zip(SLOWER, c.power, c.slowed, c.slowed_by):
-            really = "" if math.isnan(slowed) else f"; really slower, by {100 * by:.2f} %: at {100 * slowed:.1f} %"
-            print(f"slower by {100 * slower:.0f} %: seen at {100 * power:.1f} % of points{really}")
-        if c.runs == 2:
-            print(f"apart by {100 * c.spread.times:.2f} % (standard deviation), others by {100 * c.told.times:.2f} %; "
-                  f"ratios of two strategies by {100 * c.spread.ratios:.2f} %, others by {100 * c.told.ratios:.2f} %: "
-                  f"{100 * c.ratios_covered:.1f} % of the first run's intervals of ratios hold the second's")
-        if a.write:
-            calibration.write(kept)
+        show_calibrations(machines.pop(), commits, loaded, a.write)
         return 0
-    apart = a.apart
-    if apart is None:
-        apart = 0.0 if same_card(*a.runs) else calibration.largest().times
+    apart, sustained = ((a.apart, a.apart) if a.apart is not None else (0.0, 0.0) if same_card(*a.runs) else
+                        (calibration.largest(condition=c).times for c in calibration.CONDITIONS))
     one, other = loaded
-    found = compare(one, other, a.margin, apart)
+    found = compare(one, other, a.margin, apart, sustained)
     unlike = environments.differences(a.runs, _rows_compared(one, other))
-    print("\n".join(describe(one, other, found, apart, a.margin, unlike)))
+    print("\n".join(describe(one, other, found, apart, a.margin, unlike, sustained)))
     if a.rows:
         write_rows(a.rows, found)
     return 0

@@ -94,7 +94,7 @@ def counted(a: Point, b: Point) -> Time:
     """a / b with the ends between which it counts: b is faster where both are above 1 (places.winner), and a claim holds
     where both are within its bounds (report/verdicts.py)."""
     r = ratio(a, b)
-    apart = calibration.of_ratios(a.kind, "cuda" in (a.backend, b.backend))
+    apart = calibration.of_ratios(a.kind, (a.row, b.row))
     low, high = widened(r.value, r.low, r.high, r.processes, apart, "host" in (a.backend, b.backend))
     return dataclasses.replace(r, low=low, high=high)
 

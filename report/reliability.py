@@ -96,7 +96,7 @@ def calibration_table() -> Table | None:
     def measured(r: dict[str, str], name: str) -> Cell:
         return Cell("-") if math.isnan(float(r[name])) else percent(float(r[name]))
 
-    rows = [[Cell(words.machine(r["machine"])), Cell(", ".join(c[:7] for c in r["commit"].split())),
+    rows = [[Cell(words.machine(r["machine"])), Cell(", ".join(c[:7] for c in r["commit"].split())), Cell(r["condition"]),
              *(Cell(r[k], float(r[k])) for k in ("processes", "points", "comparisons")),
              *(percent(float(r[k])) for k in ("false_alarms", "false_points", "covered", "margin", "same", "power_1",
                                               "power_2", "power_5")),
@@ -113,12 +113,12 @@ def calibration_table() -> Table | None:
                  "*really*: of operations that do so many more calls than they count, in the run or in the second one. "
                  "*Apart*: how far times of the two runs differ beyond what their processes tell, as a standard "
                  "deviation; *others*: the largest such figure of pairs of other runs, which all columns "
-                 "before it include, so that nothing judges itself. Then the same of ratios of two strategies at one place, "
-                 "and how many intervals of the first run hold the ratio of the second one. The largest figures of all pairs "
-                 "are part of intervals here. Runs are hours or days apart, on other cards where more than one was lent; "
+                 "before it include, so that nothing judges itself (0: there is no other pair). Then the same of ratios of two strategies at one place, "
+                 "and how many intervals of the first run hold the ratio of the second one. The largest figures of all pairs, "
+                 "of sustained samples those of sustained ones, are part of intervals here. Runs are hours or days apart, on other cards where more than one was lent; "
                  "where their commits differ the program that timed them may, too. Groups of the same processes are no "
                  "independent comparisons, and neither are pairs that share a run.",
-                 ["machine", "commits", "processes a side", "points", "comparisons",
+                 ["machine", "commits", "samples", "processes a side", "points", "comparisons",
                   *(f"{head}, %" for head in (
                       "with a false alarm", "points with one", "intervals hold", "margin", "the same",
                       "seen of 1 %", "seen of 2 %", "seen of 5 %", "really of 1 %", "really of 2 %", "really of 5 %",

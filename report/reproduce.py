@@ -271,7 +271,7 @@ def outcome(here: Verdict, pairs: Sequence[Pair], tolerance: float, others: Sequ
     words, is_against = compared(here, pairs, before, others)
     is_few = not QUANTITIES[here.claim.quantity].counted and decisive(here) < rows.LEAST_PROCESSES
     code = (AGAINST if is_against else OFF if ratio == DIFFERS else
-            UNDECIDED if ratio == UNSURE or here.verdict == UNSURE != before else 0)
+            UNDECIDED if ratio == UNSURE or (here.verdict == UNSURE and before != UNSURE) else 0)
     if is_few and code in (AGAINST, OFF):
         code = UNDECIDED
     return f"direction: {here.verdict}{by_few(here, processes)}{words}; ratio: {ratio}{within.get(ratio, '')}", code

@@ -172,8 +172,7 @@ def _estimate(claim: Claim, alone: bool, of: Sequence[rows.Row],
     if r.processes < 2:  # samples alone: the ends of both sides combined
         (least, most), (few, many) = (_ends(quantity, side) for side in sides)
         low, high = r.value * least / many, r.value * most / few
-    apart = 0.0 if alone else calibration.of_ratios(claim.over_file or claim.file,
-                                                      any(row["backend"] == "cuda" for side in sides for row in side))
+    apart = 0.0 if alone else calibration.of_ratios(claim.over_file or claim.file, itertools.chain(*sides))
     on_host = any(row["backend"] == "host" for side in sides for row in side)
     return statistics.Estimate(r.value, *widened(r.value, low, high, r.processes, apart, on_host), r.processes)
 

@@ -64,7 +64,7 @@ def committed() -> model.Model:
 
 def runs_alike() -> object:
     """A patch: as if runs of the same kernels did not differ (report/calibration.py)."""
-    return mock.patch("report.calibration.largest", lambda *_: calibration.Spread())
+    return mock.patch("report.calibration.largest", lambda *_, **__: calibration.Spread())
 
 
 def columns(kind: str) -> list[str]:

@@ -337,7 +337,7 @@ class Rendered(unittest.TestCase):
         def captions_of() -> list[str]:
             return [tables.strategies_table(built, card, "hex8").caption for card in built.cards]
 
-        with mock.patch("report.calibration.largest", lambda *_: calibration.Spread(0.0106)):
+        with mock.patch("report.calibration.largest", lambda *_, **__: calibration.Spread(0.0106)):
             gpu, host = captions_of()
         self.assertIn(f"{said} 1.1 % (standard deviation", gpu)
         self.assertNotIn(said, host + " ".join(captions_of()))
