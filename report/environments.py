@@ -12,7 +12,12 @@ from report import model, rows
 Key = tuple[rows.Value, ...]
 
 OF_ROWS = ("machine", "device", "commit", "schema", "threads")
-RECORDED = {"driver": "driver", "cuda": "CUDA", "compiler": "compiler"}
+RECORDED = {"driver": "driver", "cuda": "CUDA", "compiler": "compiler", "system": "operating system",
+            "cpu_stepping": "processor", "microcode": "microcode", "numa_nodes": "NUMA nodes"}
+OF_GPU = {"gpu_power_limit_w": "power limit of the GPU in W", "gpu_ecc": "ECC of the GPU",
+          "gpu_max_sm_mhz": "highest clock of multiprocessors in MHz",
+          "gpu_max_memory_mhz": "highest clock of memory in MHz",
+          "gpu_persistence": "persistence mode of the GPU", "gpu_mig": "MIG mode of the GPU"}
 CEILINGS = {"copy_gb_per_s": ("copy rate", "GB/s", 1.0), "fma_gflop_per_s": ("FP64 rate", "TFLOP/s", 1e-3)}
 BACKENDS = {"cuda": "GPU", "host": "host"}
 CONDITIONS = {"sm_mhz": ("clock of multiprocessors", "MHz"), "watt": ("power", "W")}
@@ -63,9 +68,10 @@ def differences(paths: Sequence[pathlib.Path], compared: Sequence[Sequence[rows.
     for name in OF_ROWS:
         yield from _words(name, [{str(row[name]) for row in side} for side in compared])
     records = [records_below(path) for path in paths]
-    for name, told in RECORDED.items():
-        yield from _words(told, [{record[name] for record in some if record.get(name)} for some in records])
     backends = {row["backend"] for side in compared for row in side}
+    for name, told in (RECORDED | (OF_GPU if "cuda" in backends else {})).items():
+        yield from _words(told, [{value for record in some for value in model.values_in(record.get(name, ""))}
+                                 for some in records])
     for backend, where in BACKENDS.items():
         for name, (told, unit, factor) in CEILINGS.items() if backend in backends else ():
             yield from _numbers(f"{told} of the {where}", unit, [

@@ -386,6 +386,19 @@ def read_record(path: pathlib.Path) -> tuple[tuple[str, str], ...]:
         return tuple((line[0], line[1]) for line in csv.reader(file) if len(line) == 2)
 
 
+UNTOLD = "-"  # in a record and in tables: the machine does not say
+
+
+def as_value(values: Iterable[str]) -> str:
+    """Values of a key, as a record has them: each once, where machines or GPUs of a run differ several."""
+    return "; ".join(dict.fromkeys(values)) or UNTOLD
+
+
+def values_in(text: str) -> list[str]:
+    """Values that a record has of a key; none where the machine does not say."""
+    return [value for value in text.split("; ") if value not in ("", UNTOLD)]
+
+
 FOLDER = re.compile(r"\d{4}-\d\d-\d\d-.+")
 
 

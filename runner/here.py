@@ -6,6 +6,8 @@ import functools
 import hashlib
 import os
 import pathlib
+import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -54,6 +56,62 @@ def identity() -> list[str]:
     if not names and BOOT.is_file():
         names = [BOOT.read_text().strip()]
     return sorted(hashlib.sha256(name.encode()).hexdigest()[:12] for name in names)
+
+
+CPUINFO, NODES = pathlib.Path("/proc/cpuinfo"), pathlib.Path("/sys/devices/system/node")
+NUMBER, SWITCH = r"\d+(?:\.\d+)?", "Enabled|Disabled"
+ASKED = {  # by key in machine.csv: what nvidia-smi calls it, and what it says where it is known
+    "gpu_power_limit_w": ("enforced.power.limit", NUMBER),
+    "gpu_max_sm_mhz": ("clocks.max.sm", NUMBER),
+    "gpu_max_memory_mhz": ("clocks.max.memory", NUMBER),
+    "gpu_ecc": ("ecc.mode.current", SWITCH),
+    "gpu_persistence": ("persistence_mode", SWITCH),
+    "gpu_mig": ("mig.mode.current", SWITCH),
+}
+
+
+def _of_gpus(fields: list[str]) -> list[list[str]]:
+    """What nvidia-smi says, a line for each GPU; none where it is not there or does not know one of the fields."""
+    said = output_of(["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]) or ""
+    lines = [[cell.strip() for cell in line.split(",")] for line in said.splitlines()]
+    return lines if all(len(line) == len(fields) for line in lines) else []
+
+
+def _gpu_facts() -> dict[str, list[str]]:
+    """Of all GPUs; where a driver does not know all fields, each is asked for alone."""
+    fields = [field for field, _ in ASKED.values()]
+    columns = [list(cells) for cells in zip(*_of_gpus(fields))]
+    columns = columns or [[line[0] for line in _of_gpus([field])] for field in fields]
+    found = {}
+    for (key, (_, known)), cells in zip(ASKED.items(), columns):
+        told = [cell for cell in cells if re.fullmatch(known, cell)]
+        found[key] = [f"{float(cell):g}" if known == NUMBER else cell.lower() for cell in told]
+    return found
+
+
+def _processors() -> list[dict[str, str]]:
+    """What the system says of each core."""
+    try:
+        text = CPUINFO.read_text(errors="replace")
+    except OSError:
+        return []
+    return [dict(re.findall(r"(?m)^(\w[^:\n]*?)[ \t]*:[ \t]*(.*)$", core)) for core in text.split("\n\n")]
+
+
+def facts() -> dict[str, list[str]]:
+    """Of host and GPUs what a reader needs to judge a number, by key in machine.csv: each different value once, none
+    where the machine does not tell it."""
+    cores, parts = _processors(), ("cpu family", "model", "stepping")
+    nodes = len(list(NODES.glob("node[0-9]*")))
+    found = {
+        "system": [f"{platform.system()} {platform.release()}".strip()],
+        "cpu_stepping": [" ".join(f"{part.removeprefix('cpu ')} {core[part]}" for part in parts)
+                         for core in cores if all(map(core.get, parts))],
+        "microcode": [core["microcode"] for core in cores if core.get("microcode")],
+        "numa_nodes": [str(nodes)] if nodes else [],
+    } | _gpu_facts()
+    return {key: list(dict.fromkeys(value.replace(",", " ") for value in values if value))
+            for key, values in found.items()}
 
 
 @functools.cache

@@ -9,9 +9,8 @@ import pathlib
 from collections.abc import Callable, Iterator
 
 from report import model, one_run, rows
-from runner import studies
+from runner import here, studies
 from runner.folder import PUBLISHED, parted
-from runner.here import identity
 
 Key = Callable[[dict[str, str]], tuple]
 
@@ -114,14 +113,18 @@ class Publisher:
         self.name_machine()
 
     def name_machine(self) -> None:
-        """Adds what tells it from others of its kind to the record, behind what other machines have added whose rows are
-        here, too."""
-        record, key = self.folder / "machine.csv", "identity,"
+        """Adds what tells it from others of its kind, and what is set on it, to the record: behind what other machines
+        have added whose rows are here, too."""
+        record = self.folder / "machine.csv"
         if not record.is_file():
             return
-        known = dict(model.read_record(record)).get("identity", "").split()
-        lines = [line for line in record.read_text().splitlines() if not line.startswith(key)]
-        self.replace(record, "\n".join([*lines, key + " ".join(dict.fromkeys(known + identity()))]) + "\n")
+        known = dict(model.read_record(record))
+        names = [*known.get("identity", "").split(), *here.identity()]
+        found = {"identity": " ".join(dict.fromkeys(names))}
+        for key, values in here.facts().items():
+            found[key] = model.as_value([*model.values_in(known.get(key, "")), *values])
+        lines = [line for line in record.read_text().splitlines() if line.partition(",")[0] not in found]
+        self.replace(record, "\n".join([*lines, *(f"{key},{text}" for key, text in found.items())]) + "\n")
 
     def finished_points(self) -> str:
         """finished.csv: processes whose rows are published, so that a folder without scratch/ can go on."""

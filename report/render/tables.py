@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from report import model as model_, set_ups, sources, text
 from report.captions import FASTER, IN_TURNS, between_runs, where
-from report.model import NOISY, ONE_ON_HOST, ONE_PROCESS, Card, Model, Point, interval, lasted
+from report.model import NOISY, ONE_ON_HOST, ONE_PROCESS, UNTOLD, Card, Model, Point, interval, lasted
 from report.panels import APPENDIX, BODY, FILE
 from report.places import LEAST_DOF, Place, Winner, competing, one, places, ranked, winners
 from report.rows import LEAST_PROCESSES
@@ -422,8 +422,12 @@ def scaling_table(model: Model) -> Table | None:
                  wanted=APPENDIX)
 
 
-MACHINE_KEYS = (("cpu", "processor"), ("cores", "cores"), ("gpu", "GPU"), ("driver", "driver"),
-                ("memory_gb", "memory, GB"), ("compiler", "compiler"), ("cuda", "CUDA"),
+MACHINE_KEYS = (("cpu", "processor"), ("cpu_stepping", "stepping"), ("microcode", "microcode"), ("cores", "cores"),
+                ("numa_nodes", "NUMA nodes"), ("memory_gb", "memory, GB"), ("system", "operating system"),
+                ("gpu", "GPU"), ("driver", "driver"), ("gpu_power_limit_w", "GPU power limit, W"),
+                ("gpu_max_sm_mhz", "highest SM clock, MHz"), ("gpu_max_memory_mhz", "highest memory clock, MHz"),
+                ("gpu_ecc", "ECC"), ("gpu_persistence", "persistence mode"), ("gpu_mig", "MIG mode"),
+                ("compiler", "compiler"), ("cuda", "CUDA"),
                 ("cuda_copy_gb_per_s", "GPU copy, GB/s"), ("cuda_fma_gflop_per_s", "GPU FP64, Gflop/s"),
                 ("host_copy_gb_per_s", "host copy, GB/s"), ("host_fma_gflop_per_s", "host FP64, Gflop/s"))
 
@@ -436,14 +440,16 @@ def machines_table(model: Model) -> Table | None:
             continue
         seen.add(run.machine)
         values = [record.get(key, "") for key, _ in MACHINE_KEYS]
-        rows.append([Cell(run.commit)] + [Cell("" if v in ("0", "0.00") else v) for v in values])
+        rows.append([Cell(run.commit)] + [Cell(UNTOLD if v in ("", "0", "0.00") else v) for v in values])
     if not rows:
         return None
     turned = [[Cell(head)] + [row[i] for row in rows]
               for i, head in enumerate(["measured at commit"] + [h for _, h in MACHINE_KEYS])]
     names = [run.machine for run in model.runs if run.record]
     return Table("machines", "Machines",
-                 "Each machine as its newest run with a record has it, with the ceilings measured there.",
+                 "Each machine as its newest run with a record has it, with the ceilings measured there. "
+                 f"{UNTOLD}: this record does not have it, the machine does not tell it, or there is no GPU. "
+                 "Values between semicolons: of several machines or GPUs of that run.",
                  ["", *dict.fromkeys(names)], turned, words=1 + len(rows))
 
 

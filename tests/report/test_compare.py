@@ -349,6 +349,19 @@ class Verdicts(unittest.TestCase):
                                     "median clock of multiprocessors: 1980 and 1935 MHz"])
         self.assertIn("runs on GPUs", told[3])  # power, CUDA and FP64 rate are alike; no row is of a host
 
+    def test_what_is_set_on_a_machine_is_told_where_it_differs(self):
+        """Of a GPU only beside its rows; nothing where a record does not have it or the machine does not say."""
+        gpu, both = (",host,", ",cuda,"), "key,value\nmicrocode,0x1\ngpu_mig,-\ngpu_max_sm_mhz,1980\n"
+        sides = [[self.times(f"{name}{of}", 1.0, 1.001, 0.999, g=g) for name in "ab"]
+                 for of, g in (("host", (",host,", ",host,")), ("gpu", gpu))]
+        for a, b in sides:
+            (a / "machine.csv").write_text(both + "gpu_power_limit_w,700\nsystem,Linux 6\n")
+            (b / "machine.csv").write_text(both.replace("-", "enabled") + "gpu_power_limit_w,600; 700\n")
+        told = [self.said(a, b).split("1 points: 1 same\n")[1].splitlines() for a, b in sides]
+        self.assertIn("environments: no difference", told[0][0])
+        self.assertEqual(told[1][0], "power limit of the GPU in W: 700 and 600, 700")
+        self.assertIn("runs on GPUs", told[1][1])
+
     def test_environments_of_two_committed_runs(self):
         runs = [pathlib.Path("results/nvidia-h200") / name
                 for name in ("2026-11-29-411c7e9a3c16", "2026-11-29-0824f1531227")]

@@ -569,6 +569,22 @@ class Machines(unittest.TestCase):
         self.assertEqual(document_.machine_of(run, host), {"host-g-2-threads/gpu": "G", "host-g-2-threads/copy": "30"})
 
 
+    def test_what_a_record_does_not_have_is_a_dash(self):
+        """Older records have nothing of what is set on a machine."""
+        path = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        results = small.results(path, c1=[small.row()])
+        table = tables.machines_table(model.build(results))
+        self.assertEqual({line[0].text: line[1].text for line in table.rows}, dict.fromkeys(
+            (head for _, head in tables.MACHINE_KEYS), "-") | {
+                "measured at commit": "c1", "processor": "CPU", "cores": "16", "GPU": "NVIDIA H200", "driver": "1",
+                "GPU copy, GB/s": "4000", "GPU FP64, Gflop/s": "33000"})
+        with open(results / "m/2026-01-02-c1/machine.csv", "a") as file:
+            file.write("gpu_power_limit_w,700\ngpu_ecc,-\ngpu_mig,disabled; enabled\nsystem,Linux 6\n")
+        told = {line[0].text: line[1].text for line in tables.machines_table(model.build(results)).rows}
+        self.assertEqual([told[head] for head in ("GPU power limit, W", "ECC", "MIG mode", "operating system")],
+                         ["700", "-", "disabled; enabled", "Linux 6"])
+
+
 class Pages(unittest.TestCase):
     """What stands beside or below its page."""
 

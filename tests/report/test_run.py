@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pathlib
+import platform
 import re
 import resource
 import shutil
@@ -542,7 +543,7 @@ class Paper(Folder):
                 place.name_machine()
             said[name] = model.read_record(record)
         told = {name: dict(pairs)["identity"].split() for name, pairs in said.items()}
-        self.assertEqual({name: len(pairs) for name, pairs in said.items()}, dict.fromkeys(said, 3))
+        self.assertEqual({name: len(pairs) for name, pairs in said.items()}, dict.fromkeys(said, 3 + len(here.facts())))
         self.assertEqual((len(told["one"]), len(told["other"]), len(told["none"])), (2, 1, int(here.BOOT.is_file())))
         self.assertEqual(told["one"], told["again"])
         self.assertFalse(set(told["one"]) & set(told["other"]))
@@ -552,6 +553,43 @@ class Paper(Folder):
             place.name_machine()
         both = dict(model.read_record(record))["identity"].split()
         self.assertEqual((len(both), both[0], both[1] in told["one"]), (2, told["other"][0], True))
+
+    def test_the_record_says_what_is_set_on_a_machine(self):
+        """Of several machines and GPUs each value once; what none of them tells is a dash, and no error."""
+        path = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        core = "processor\t: {}\ncpu family\t: 6\nmodel\t\t: 207\nmodel name\t: X\nstepping\t: 2\nmicrocode\t: 0x2b\n" \
+            "flags\t\t:\n"
+        (path / "cpuinfo").write_text("\n".join(core.format(i) for i in (0, 1)))
+        (path / "kept").mkdir()
+        for name in ("node0", "node1", "possible"):
+            (path / "nodes" / name).mkdir(parents=True)
+        record, smi = path / "machine.csv", path / "nvidia-smi"
+        place = publish.Publisher(path, path / "kept", ("patch",), {})
+        record.write_text("key,value\ncpu,X\ngpu,G\n")
+        self.enterContext(unittest.mock.patch.dict(os.environ, {"PATH": f"{path}:{os.environ['PATH']}"}))
+
+        def told(script: str, cpuinfo: str = "cpuinfo", nodes: str = "nodes") -> list[str]:
+            smi.write_text(f"#!/bin/sh\n{script}\n")
+            smi.chmod(0o755)
+            with unittest.mock.patch("runner.here.CPUINFO", path / cpuinfo), \
+                    unittest.mock.patch("runner.here.NODES", path / nodes):
+                place.name_machine()
+            pairs = dict(model.read_record(record))
+            self.assertEqual((pairs["cpu"], pairs["gpu"], len(pairs)), ("X", "G", 4 + len(here.facts())))
+            return [pairs[key] for key in ("cpu_stepping", "microcode", "numa_nodes", *here.ASKED)]
+
+        self.assertEqual(told("exit 9", "none", "none"), ["-"] * 9)  # no driver, and a system that hides all
+        host = ["family 6 model 207 stepping 2", "0x2b", "2"]
+        self.assertEqual(told("echo 'No devices were found'"), host + ["-"] * 6)
+        unknown = "case $1 in *mig*) echo 'Field \"mig.mode.current\" is not a valid field to query.'; exit 2 ;; "
+        alone = "*,*) exit 2 ;; *limit*) echo 350.00 ;; *max.sm*) echo 1980 ;; *) echo '[N/A]' ;; esac"
+        self.assertEqual(told(unknown + alone), [*host, "350", "1980", "-", "-", "-", "-"])
+        line = "700.00, 1980, 3201, Enabled, {}, [N/A]"
+        both = "; ".join(f"echo '{line.format(mode)}'" for mode in ("Disabled", "Enabled"))
+        for _ in range(2):
+            self.assertEqual(told(f"case $1 in *uuid*) echo GPU-1 ;; *) {both} ;; esac")[3:],
+                             ["350; 700", "1980", "3201", "enabled", "disabled; enabled", "-"])
+        self.assertEqual(dict(model.read_record(record))["system"], f"{platform.system()} {platform.release()}")
 
     def test_a_clone_with_its_rows_goes_on(self):
         first = self.make(law(3.0), BUDGET="1", **self.LIST)
