@@ -18,6 +18,7 @@ from report.places import ranked
 from report.render.accuracy import accuracy_table
 from report.render.blocks import (CLAIM_KEYS, Block, Claims, Document, Points, Section, Shown, Told, Words,
                                   contents, laid_out)
+from report.render.clocks import clocks_table
 from report.render.inside import inside_table
 from report.render.jacobians import jacobians_table
 from report.render.traces import communication_table
@@ -228,7 +229,8 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[Told] = (),
         return [s for name in names for s in by_name.get(name, [])]
 
     cards = [c.words for c in model.cards if c.backend == "cuda"]
-    tables = [t for card in model.cards for e in ELEMENTS if (t := strategies_table(model, card, e))]
+    tables = [t for card in model.cards
+              for t in (*(strategies_table(model, card, e) for e in ELEMENTS), clocks_table(model, card)) if t]
     timed = {p.run for p in model.points}
     days = sorted(run.day for run in timed)
     about = (

@@ -9,7 +9,7 @@ import unittest
 from collections.abc import Sequence
 
 from report import choice, panels, render
-from report.render import blocks, tables
+from report.render import blocks, clocks, tables
 from tests.report.test_render import Page
 
 
@@ -73,6 +73,16 @@ class Widths(unittest.TestCase):
         line = [tables.Cell(text) for text in words + [ratio] * (len(choice.SHOWN) - len(words))]
         table = tables.Table("take", "T", "", list(choice.SHOWN), [line] * 3, words=len(words), stacked=True)
         for window, (page, *beyond) in self.widths(table, (1366, 1280, 1200, 390)).items():
+            self.assertLessEqual(page, window)
+            self.assertEqual(beyond, [0], window)
+
+    @unittest.skipUnless(BROWSER, "Chromium is missing")
+    def test_the_table_of_clocks_fits_a_laptop(self):
+        told = "Hex27", "matrix, cuSPARSE BSR", *("23.7 (23.6–23.7)", "1965", "1000", "100") * 2
+        line = [tables.Cell(text) for text in told]
+        heads = ["element", "strategy", *clocks.HEADS, *(f"{head}, sustained" for head in clocks.HEADS)]
+        table = tables.Table("clocks", "T", "", heads, [line] * 3, words=2)
+        for window, (page, *beyond) in self.widths(table, (1366, 1280)).items():
             self.assertLessEqual(page, window)
             self.assertEqual(beyond, [0], window)
 

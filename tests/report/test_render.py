@@ -10,9 +10,9 @@ import tempfile
 import unittest
 from unittest import mock
 
-from report import calibration, captions, figures, gnuplot, model, panels, places, render, sources
+from report import calibration, captions, figures, gnuplot, model, panels, places, render, rows, sources
 from report.render import document as document_
-from report.render import latex, markup
+from report.render import clocks, latex, markup
 from report.render import tables
 from report.render.jacobians import jacobians_table
 from report.wholes import solves_of
@@ -583,6 +583,41 @@ class Machines(unittest.TestCase):
         told = {line[0].text: line[1].text for line in tables.machines_table(model.build(results)).rows}
         self.assertEqual([told[head] for head in ("GPU power limit, W", "ECC", "MIG mode", "operating system")],
                          ["700", "-", "disabled; enabled", "Linux 6"])
+
+
+class Clocks(unittest.TestCase):
+    SAMPLES = ((1, 1980, 600, "none"), (1, 1965, 610, "power_cap"), (2, 1950, 620, "power_cap clocks_set"),
+               (2, 1965, "", "idle"), (3, 100, 100, "heat"))  # process, clock, power, throttle: the third has no row
+
+    def build(self, *columns: str) -> model.Model:
+        """Samples with these columns alone."""
+        path = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        lines = [small.row(2e-5 * slow, variant=v, process=n)
+                 for slow, v in ((1, "patch"), (2, "node_csr")) for n in (1, 2)]
+        lines.append(small.row(3e-5, condition="sustained"))
+        results = small.results(path, c1=lines)
+        of = {"burst": self.SAMPLES, "sustained": [(1, 1500, 700, "power_cap")]}
+        samples = [small.ROW | {"operand": "random", "condition": condition, "variant": v, "process": n, "sample": i,
+                                "seconds": 2e-5, "sm_mhz": clock, "watt": watt, "throttle": reasons}
+                   for condition, some in of.items() for v in ("patch", "node_csr")
+                   for i, (n, clock, watt, reasons) in enumerate(some, 1)]
+        small.write(results / "m/2026-01-02-c1/samples.csv", list(columns), samples)
+        return model.build(results)
+
+    def test_medians_of_the_samples_behind_a_number(self):
+        built = self.build(*rows.columns_of("samples.csv"))
+        table = clocks.clocks_table(built, built.cards[0])
+        self.assertEqual([cell.text for cell in table.rows[0] if "(" not in cell.text],
+                         ["Hex8", "patch", "1965", "610", "50", "1500", "700", "100"])
+        self.assertEqual(len(table.rows), 1)  # gathering is no main strategy and did not work without a pause
+        self.assertIn("medians of all strategies are 1965 MHz and 610 W", table.caption)
+        self.assertIn(table, document_.document(built, []).tables)
+
+    def test_older_samples_have_no_clock(self):
+        old = [c for c in rows.columns_of("samples.csv") if "absent" not in rows.schema()["column"][c]]
+        built = self.build(*old, "condition", "process")
+        self.assertIsNone(clocks.clocks_table(built, built.cards[0]))
+        self.assertIsNone(clocks.clocks_table(built, model.Card("m", "host", "CPU", 2)))
 
 
 class Pages(unittest.TestCase):
