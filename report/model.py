@@ -175,8 +175,8 @@ class Run:
 
     @property
     def commit(self) -> str:
-        """Without what tells apart runs of one day: 2026-11-24-3473d452576f-2."""
-        return re.sub(r"-\d+$", "", self.folder[11:])
+        """By which the run was begun: that of its folder."""
+        return commit_of(self.folder) or ""
 
     def told(self, key: str) -> str:
         return dict(self.record).get(key, "")
@@ -399,7 +399,13 @@ def values_in(text: str) -> list[str]:
     return [value for value in text.split("; ") if value not in ("", UNTOLD)]
 
 
-FOLDER = re.compile(r"\d{4}-\d\d-\d\d-.+")
+FOLDER = re.compile(r"\d{4}-\d\d-\d\d-(.+?)(-\d+)?")  # day, commit, and what tells apart runs of one day
+
+
+def commit_of(folder: str) -> str | None:
+    """None of what is no folder of a run."""
+    found = FOLDER.fullmatch(folder)
+    return found[1] if found else None
 
 
 BEGUN = "begun.csv"  # below results: when runs began whose own files do not tell

@@ -14,7 +14,7 @@ import numpy
 from report import calibration, rows, sources, statistics
 from report.cases import ranked_case
 from report.claim import CASE, USUAL, Claim, Selection, test_of
-from report.model import ROOT, Card, read_runs, widened
+from report.model import ROOT, Card, commit_of, read_runs, widened
 from report.quantities import QUANTITIES, Quantity
 from report.selection import Rank, rank
 
@@ -31,7 +31,7 @@ class Decided:
     beside: str  # the strategy that the ratio is over
     ratio: statistics.Estimate
     verdict: str
-    commit: str
+    commit: str  # of its run's folder, or of rows outside of one
     is_old: bool  # sources have changed since (report/sources.py)
     host: str = ""  # where a GPU is compared with it: its processor and threads
     rivals: int = 1  # strategies that it is held beside; `beside` is the strongest of them
@@ -236,7 +236,7 @@ def _ratios(claim: Claim, alone: bool, path: pathlib.Path, found: Table,
                 name = (key, first.get("case"), tuple(side.items()), tuple((other or {}).items()))
                 told.setdefault(name, []).append(Decided(
                     {n: first[n] for n in PLACE if n in first}, str((other or {}).get("variant", "")), r,
-                    _judge(claim, r), str(first["commit"]), is_old, _host(own, beside),
+                    _judge(claim, r), commit_of(path.parent.name) or str(first["commit"]), is_old, _host(own, beside),
                     rank=ranks.get(_where(first), (0, 0, len(own)))))
     return told
 
