@@ -142,12 +142,14 @@ METHOD = (
     "there is only the interval of its samples, by order statistics; tables and captions say so. A ratio of two points "
     "of one process combines the ends of their intervals.",
     f"**Faster.** One rule for claims, tables and the map: a strategy is faster than another one {FASTER}, and never where "
-    "intervals of samples overlap or are so wide that they decide nothing.",
+    "intervals of samples overlap or are so wide that they decide nothing. That spread was measured for sustained samples by "
+    "themselves.",
     "**Comparisons.** Only points of one run are compared. A run is of one commit, or a paper's run of several with the "
     "same sources of all that is timed, with one compiler, the same libraries and one kind of machine. Its processes may "
-    "be hours apart, and on several machines and cards of that kind: the table of runs tells the hours. Two points that "
-    "the same processes measured are compared process by process, others by all processes of that run. Where several "
-    f"runs have a place, the one speaks that has most of the main strategies ({', '.join(f'`{s}`' for s in MAIN)}), then "
+    "be hours apart, and on several machines and cards of that kind: the table of runs tells the hours. Two points are "
+    "compared process by process, of the processes that measured both undisturbed; rows of two programs, which share "
+    "none, by all of each. Where several runs have a place, the one speaks that has most of the main strategies "
+    f"({', '.join(f'`{s}`' for s in MAIN)}), then "
     "most strategies, then most processes, then the newest one. What it lacks was compared within another run, if that "
     "has it beside the fastest one.",
     "**Work and ceilings.** Bytes are those that memory must move if caches hold everything that is used twice; flop "
