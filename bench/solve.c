@@ -310,11 +310,12 @@ static fe_status parse(int argc, char **argv, arguments *a)
 typedef struct writer {
     output *output;
     fe_result *result;
-    int tet_points, warned_locking;
+    int tet_points, warned_locking, warned_balance;
+    double largest_load; /* so far: a component of the sum of all loads */
 } writer;
 
-/* Said once: before the first step (step NULL), or where much has yielded. */
-static void note_locking(writer *w, const fe_step_result *step)
+/* Of plain linear elements: said once, before the first step (step NULL) or where much has yielded. */
+static void note_linear_locking(writer *w, const fe_step_result *step)
 {
     const fe_case *c = w->result->problem;
     const fe_mesh *mesh = w->result->mesh;
@@ -325,7 +326,7 @@ static void note_locking(writer *w, const fe_step_result *step)
     int at = 0; /* the material */
     for (int i = 0; i < c->n_material && kind == FE_LOCKING_NONE; i++)
         kind = fe_locking_of(&c->material[at = i], c->elastic, step ? step->max_peeq : 0, share);
-    if (w->warned_locking || kind == FE_LOCKING_NONE || fe_is_quadratic(mesh->kind)) return;
+    if (w->warned_locking || kind == FE_LOCKING_NONE) return;
     w->warned_locking = 1;
     if (kind == FE_LOCKING_ELASTIC)
         fe_note(
@@ -337,6 +338,50 @@ static void note_locking(writer *w, const fe_step_result *step)
             "load step %d: %.0f %% of the points have yielded and hardly harden: plain linear elements lock, "
             "coarse meshes carry too much; compare with a finer mesh (docs/models.md, Locking)",
             step->step, 100 * share);
+}
+
+/* With its 27 points a Hex27 locks as well, where hardly any change of volume is left (docs/models.md). */
+static void note_hex27_locking(const fe_case *c)
+{
+    static const double least = 0.4999;
+    double nu = 0.0;
+    for (int i = 0; i < c->n_material; i++) nu = fmax(nu, c->material[i].nu);
+    if (nu >= least)
+        fe_note(
+            "nu = %.10g: hex27 locks, a coarse mesh can be far too stiff; compare with tet10 or a finer mesh "
+            "(docs/models.md, Locking)",
+            nu);
+}
+
+static void note_locking(writer *w, const fe_step_result *step)
+{
+    const int kind = w->result->mesh->kind;
+    if (!fe_is_quadratic(kind)) note_linear_locking(w, step);
+    if (kind == FE_HEX27 && !step) note_hex27_locking(w->result->problem);
+}
+
+/* Equilibrium is reached beside the largest force so far. Loads that are as small as what is left of it, in
+ * one direction or in a later step, have no answer of their own: said once, where a hundredth of them is not
+ * balanced. Sums of loads that cancel are no loads. */
+static void note_balance(writer *w, const fe_step_result *step)
+{
+    static const double part = 0.01, least = 1e-12;
+    const fe_result *r = w->result;
+    double load[3], left[3];
+    fe_result_applied(r, step, load);
+    for (int i = 0; i < 3; i++) {
+        left[i] = load[i] + step->total_reaction[i];
+        for (int k = 0; k < r->boundary->n_contact; k++) left[i] += step->contact[k].force[i];
+        w->largest_load = fmax(w->largest_load, fabs(load[i]));
+    }
+    for (int i = 0; i < 3 && !w->warned_balance; i++) {
+        if (fabs(load[i]) <= least * w->largest_load || fabs(left[i]) <= part * fabs(load[i])) continue;
+        w->warned_balance = 1;
+        fe_note("load step %d: loads of %g in %c differ by %.2g from what supports take: they are small "
+                "beside the "
+                "largest forces, and what they alone move is not known; --tolerance 1e-12 tells more",
+                step->step, load[i], "xyz"[i], fabs(left[i]));
+    }
 }
 
 /* The lines before the first step. Names come from files. */
@@ -376,6 +421,7 @@ static fe_status write_step(void *context, const fe_step_result *step, const fe_
            seconds);
     fflush(stdout);
     note_locking(w, step);
+    note_balance(w, step);
     return FE_OK;
 }
 

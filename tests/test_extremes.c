@@ -179,6 +179,36 @@ static void small_loads_on_moved_bodies(void **state)
     }
 }
 
+/* Beside a load of 1 one of 1e-8 is less than what --tolerance leaves: that is said, once; a smaller
+ * tolerance finds it. Sums of loads that cancel are no loads. */
+static void loads_beside_much_larger_ones(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *factors, *flags;
+        int said;
+    } runs[] = {{"1, 1e-8", "--tolerance 1e-6", 1},
+                {"1, 1e-8", "--tolerance 1e-13 --krylov-tolerance 1e-13", 0},
+                {"1, 0.5, 1e-17, 0", "", 0},
+                {"1, 0.01", "", 0}};
+    for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
+        char command[160];
+        child_write_problem(
+            "small.json", (problem){.material = MATERIAL("0.3"),
+                                    .supports = "{\"group\": \"x0\", \"u\": {\"x\": 0, \"y\": 0, \"z\": 0}}",
+                                    .loads = "{\"group\": \"x1\", \"traction\": [0.5, 1, 0]}",
+                                    .factors = runs[k].factors});
+        child_must(0, "meshgen box -e hex8 -c 8,2,2 -l 8,1,1 -d 0.1 -o small.msh");
+        snprintf(command, sizeof command, "solve small.json --mesh small.msh --threads 1 %s", runs[k].flags);
+        child_must(0, command);
+        const char *said = strstr(child_said, "from what supports take");
+        assert_int_equal(said != NULL, runs[k].said);
+        if (!said) continue;
+        assert_holds(child_said, "note: load step 2: loads of ");
+        assert_null(strstr(said + 1, "from what supports take"));
+    }
+}
+
 /* An argument selects tests by name. */
 int main(int argc, char **argv)
 {
@@ -189,6 +219,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(bodies_without_supports),
         cmocka_unit_test(bodies_that_supports_carry_along),
         cmocka_unit_test(small_loads_on_moved_bodies),
+        cmocka_unit_test(loads_beside_much_larger_ones),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, child_open, child_close);

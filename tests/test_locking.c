@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define CLAMPED "{\"group\": \"x0\", \"u\": {\"x\": 0, \"y\": 0, \"z\": 0}}"
+
 /* How often a text holds a word. */
 static int count_of(const char *text, const char *word)
 {
@@ -41,7 +43,30 @@ static void locking_is_said(void **state)
     }
 }
 
-#define CLAMPED "{\"group\": \"x0\", \"u\": {\"x\": 0, \"y\": 0, \"z\": 0}}"
+/* Quadratic elements: Hex27 alone, and only where hardly any change of volume is left. */
+static void locking_of_quadratic_elements_is_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *element, *nu;
+        int said;
+    } runs[] = {{"hex27", "0.4999", 1}, {"hex27", "0.499", 0}, {"tet10", "0.4999", 0}};
+    for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
+        char command[96], material[96], words[64];
+        snprintf(command, sizeof command, "meshgen box --element %s --cells 2 -o lock.msh", runs[k].element);
+        snprintf(material, sizeof material, "\"E\": 1000, \"nu\": %s, \"sigma_y\": 1e6, \"H\": 0",
+                 runs[k].nu);
+        snprintf(words, sizeof words, "note: nu = %s: hex27 locks", runs[k].nu);
+        child_must(0, command);
+        child_write_problem("lock.json", (problem){.material = material,
+                                                   .supports = CLAMPED,
+                                                   .loads = "{\"group\": \"x1\", \"traction\": [1, 0, 0]}",
+                                                   .factors = "1, 2"});
+        child_must(0, "solve lock.json --mesh lock.msh --threads 1");
+        assert_int_equal(count_of(child_said, words), runs[k].said);
+        assert_int_equal(count_of(child_said, " lock"), runs[k].said);
+    }
+}
 
 /* A result of the beam of 10 x 1 x 1 with two elements across. */
 static json_t *bend(const char *element, const char *material, const char *supports, const char *loads,
@@ -92,6 +117,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(locking_is_said),
+        cmocka_unit_test(locking_of_quadratic_elements_is_said),
         cmocka_unit_test(documented_factors_hold),
     };
     return cmocka_run_group_tests(tests, child_open, child_close);
