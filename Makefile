@@ -123,7 +123,7 @@ object = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 objects = $(call object,$(1)) $(foreach p,mixed single,$(patsubst %,$(BUILD)/obj/%.$(p).o,$(call precise,$(1))))
 CORE_OBJECTS := $(call objects,$(CORE_SOURCES) $(CUDA_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
-RANK_SOURCES := bench/solve.c bench/answer.c bench/output.c bench/solves.c bench/solves_options.c bench/peers.c bench/whole.c bench/scaling.c bench/scaling_rank.c bench/scaling_times.c \
+RANK_SOURCES := bench/solve.c bench/answer.c bench/doubts.c bench/output.c bench/solves.c bench/solves_options.c bench/peers.c bench/whole.c bench/scaling.c bench/scaling_rank.c bench/scaling_times.c \
   bench/scaling_options.c bench/options.c bench/turns.c
 KERNELS_SOURCES := $(wildcard bench/*.cc)
 BENCH_SOURCES := $(filter-out $(RANK_SOURCES) bench/part.c bench/trace.c,$(wildcard bench/*.c)) $(if $(HAVE_CUDA),$(wildcard bench/*.cu)) oracle/oracle.c
@@ -286,7 +286,7 @@ $(BUILD)/libfebench.a $(BUILD)/first/libfebench.a:
 
 $(BUILD)/meshgen: $(call object,meshgen/meshgen.c) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $^ $(LIBS)
-$(BUILD)/solve: $(call object,bench/answer.c bench/output.c)
+$(BUILD)/solve: $(call object,bench/answer.c bench/doubts.c bench/output.c)
 $(BUILD)/solves: $(call object,bench/solves_options.c bench/turns.c bench/conditions.c bench/nvml.c)
 $(BUILD)/solve $(BUILD)/solves: $(BUILD)/%: $(BUILD)/obj/bench/%.c.o $(call object,bench/options.c bench/whole.c) $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PROGRAM_LIBS) $(LIBS)
@@ -360,7 +360,7 @@ DEVICE_CALLS := $(addprefix cuda,Malloc MallocHost HostAlloc Free FreeHost Memcp
     EventSynchronize) __cudaLaunchKernel cublasCreate_v2 cusparseCreate \
     $(addprefix nccl,GetUniqueId CommInitRank GroupStart GroupEnd Send Recv AllReduce CommGetAsyncError)
 FAULTY_SOLVE := $(if $(HAVE_CUDA),$(BUILD)/tests/solve-faulty)
-$(BUILD)/tests/solve-faulty: $(call object,bench/solve.c bench/answer.c bench/output.c bench/options.c bench/whole.c tests/faults/device.c) \
+$(BUILD)/tests/solve-faulty: $(call object,bench/solve.c bench/answer.c bench/doubts.c bench/output.c bench/options.c bench/whole.c tests/faults/device.c) \
     $(PROGRAM_OBJECTS) $(BUILD)/libfebench.a
 	@mkdir -p $(@D)
 	$(call said,LINK,$@)$(WITH_MPI) $(LINK_FLAGS) $(DEVICE_CALLS:%=-Wl,--wrap=%) -o $@ $^ $(PROGRAM_LIBS) $(LIBS)

@@ -1,11 +1,11 @@
 /* The program `solve`: one problem, one result. */
 #include "bench/answer.h"
+#include "bench/doubts.h"
 #include "bench/options.h"
 #include "bench/output.h"
 #include "common/backend/device.h"
 #include "common/base/cores.h"
 #include "common/ranks/ranks.h"
-#include "common/report/locking.h"
 #include "common/report/version.h"
 #include "common/solver/run.h"
 #include "common/variant.h"
@@ -310,79 +310,8 @@ static fe_status parse(int argc, char **argv, arguments *a)
 typedef struct writer {
     output *output;
     fe_result *result;
-    int tet_points, warned_locking, warned_balance;
-    double largest_load; /* so far: a component of the sum of all loads */
+    doubts doubts;
 } writer;
-
-/* Of plain linear elements: said once, before the first step (step NULL) or where much has yielded. */
-static void note_linear_locking(writer *w, const fe_step_result *step)
-{
-    const fe_case *c = w->result->problem;
-    const fe_mesh *mesh = w->result->mesh;
-    const double points =
-        (double)mesh->n_elem * (mesh->kind == FE_TET4 ? w->tet_points : fe_points(mesh->kind));
-    const double share = step ? (double)step->plastic_gp / points : 0;
-    fe_locking kind = FE_LOCKING_NONE;
-    int at = 0; /* the material */
-    for (int i = 0; i < c->n_material && kind == FE_LOCKING_NONE; i++)
-        kind = fe_locking_of(&c->material[at = i], c->elastic, step ? step->max_peeq : 0, share);
-    if (w->warned_locking || kind == FE_LOCKING_NONE) return;
-    w->warned_locking = 1;
-    if (kind == FE_LOCKING_ELASTIC)
-        fe_note(
-            "nu = %g: plain linear elements lock, coarse meshes are several times too stiff; compare with a "
-            "finer mesh (docs/models.md, Locking)",
-            c->material[at].nu);
-    else
-        fe_note(
-            "load step %d: %.0f %% of the points have yielded and hardly harden: plain linear elements lock, "
-            "coarse meshes carry too much; compare with a finer mesh (docs/models.md, Locking)",
-            step->step, 100 * share);
-}
-
-/* With its 27 points a Hex27 locks as well, where hardly any change of volume is left (docs/models.md). */
-static void note_hex27_locking(const fe_case *c)
-{
-    static const double least = 0.4999;
-    double nu = 0.0;
-    for (int i = 0; i < c->n_material; i++) nu = fmax(nu, c->material[i].nu);
-    if (nu >= least)
-        fe_note(
-            "nu = %.10g: hex27 locks, a coarse mesh can be far too stiff; compare with tet10 or a finer mesh "
-            "(docs/models.md, Locking)",
-            nu);
-}
-
-static void note_locking(writer *w, const fe_step_result *step)
-{
-    const int kind = w->result->mesh->kind;
-    if (!fe_is_quadratic(kind)) note_linear_locking(w, step);
-    if (kind == FE_HEX27 && !step) note_hex27_locking(w->result->problem);
-}
-
-/* Equilibrium is reached beside the largest force so far. Loads that are as small as what is left of it, in
- * one direction or in a later step, have no answer of their own: said once, where a hundredth of them is not
- * balanced. Sums of loads that cancel are no loads. */
-static void note_balance(writer *w, const fe_step_result *step)
-{
-    static const double part = 0.01, least = 1e-12;
-    const fe_result *r = w->result;
-    double load[3], left[3];
-    fe_result_applied(r, step, load);
-    for (int i = 0; i < 3; i++) {
-        left[i] = load[i] + step->total_reaction[i];
-        for (int k = 0; k < r->boundary->n_contact; k++) left[i] += step->contact[k].force[i];
-        w->largest_load = fmax(w->largest_load, fabs(load[i]));
-    }
-    for (int i = 0; i < 3 && !w->warned_balance; i++) {
-        if (fabs(load[i]) <= least * w->largest_load || fabs(left[i]) <= part * fabs(load[i])) continue;
-        w->warned_balance = 1;
-        fe_note("load step %d: loads of %g in %c differ by %.2g from what supports take: they are small "
-                "beside the "
-                "largest forces, and what they alone move is not known; --tolerance 1e-12 tells more",
-                step->step, load[i], "xyz"[i], fabs(left[i]));
-    }
-}
 
 /* The lines before the first step. Names come from files. */
 static void introduce(const writer *w)
@@ -411,7 +340,7 @@ static fe_status write_step(void *context, const fe_step_result *step, const fe_
     if (!step) {
         FE_TRY(output_begin(w->output, w->result, fields));
         introduce(w);
-        return note_locking(w, NULL), FE_OK;
+        return doubts_begin(&w->doubts, w->result), FE_OK;
     }
     FE_TRY(output_step(w->output, w->result, step, fields));
     double seconds = 0.0;
@@ -420,8 +349,7 @@ static fe_status write_step(void *context, const fe_step_result *step, const fe_
            (long long)step->krylov_iterations, step->max_abs_u, step->max_peeq, (long long)step->plastic_gp,
            seconds);
     fflush(stdout);
-    note_locking(w, step);
-    note_balance(w, step);
+    doubts_step(&w->doubts, w->result, step);
     return FE_OK;
 }
 
@@ -476,7 +404,7 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     const int first = a->options.mpi.rank == 0; /* the others compute only */
     const int n_step = c->n_step;
     int done;
-    writer w = {out, result, a->options.tet_points, 0};
+    writer w = {out, result, {.tet_points = a->options.tet_points}};
     FE_TRY(output_spares_inputs(out, path));
     if (first) FE_TRY(output_lock(out));
     FE_TRY(fe_mesh_read(path, first, mesh));
