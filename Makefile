@@ -130,7 +130,7 @@ BENCH_SOURCES := $(filter-out $(RANK_SOURCES) bench/part.c bench/trace.c,$(wildc
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_HELPERS := $(filter-out $(TEST_SOURCES) tests/openmp_order.c,$(wildcard tests/*.c)) oracle/oracle.c
 FUZZERS := mesh problem command writer
-FUZZ_OBJECTS := $(patsubst %,$(BUILD)/obj/%.o,$(filter-out tests/fuzz/main.c,$(wildcard tests/fuzz/*.c)) bench/options.c bench/answer.c bench/output.c)
+FUZZ_OBJECTS := $(patsubst %,$(BUILD)/obj/%.o,$(filter-out tests/fuzz/main.c,$(wildcard tests/fuzz/*.c)) bench/options.c bench/answer.c bench/doubts.c bench/output.c)
 # The longest first, since several run at a time on a machine with many cores.
 LONGEST := test_validation test_assembly test_sweep
 TESTS := $(patsubst %,$(BUILD)/tests/%,$(LONGEST) $(filter-out $(LONGEST),$(basename $(notdir $(TEST_SOURCES)))))
