@@ -4,6 +4,8 @@
 #include "common/report/locking.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Of plain linear elements: said once, before the first step (step NULL) or where much has yielded. */
 static void note_linear_locking(doubts *d, const fe_result *r, const fe_step_result *step)
@@ -31,12 +33,19 @@ static void note_linear_locking(doubts *d, const fe_result *r, const fe_step_res
             step->step, 100 * share);
 }
 
+/* Poisson's ratio, of all materials the largest. */
+static double largest_nu(const fe_case *c)
+{
+    double nu = -1.0;
+    for (int i = 0; i < c->n_material; i++) nu = fmax(nu, c->material[i].nu);
+    return nu;
+}
+
 /* With its 27 points a Hex27 locks as well, where hardly any change of volume is left (docs/models.md). */
 static void note_hex27_locking(const fe_case *c)
 {
     static const double least = 0.4999;
-    double nu = 0.0;
-    for (int i = 0; i < c->n_material; i++) nu = fmax(nu, c->material[i].nu);
+    const double nu = largest_nu(c);
     if (nu >= least)
         fe_note(
             "nu = %.10g: hex27 locks, a coarse mesh can be far too stiff; compare with tet10 or a finer mesh "
@@ -67,10 +76,10 @@ static void note_balance(doubts *d, const fe_result *r, const fe_step_result *st
     for (int i = 0; i < 3 && !d->said_balance; i++) {
         if (fabs(load[i]) <= least * d->largest_load || fabs(left[i]) <= part * fabs(load[i])) continue;
         d->said_balance = 1;
-        fe_note("load step %d: loads of %g in %c differ by %.2g from what supports take: they are small "
-                "beside the "
-                "largest forces, and what they alone move is not known; --tolerance 1e-12 tells more",
-                step->step, load[i], "xyz"[i], fabs(left[i]));
+        fe_note(
+            "load step %d: loads of %g in %c differ by %.2g from what supports take: they are small beside "
+            "the largest forces, and what they alone move is not known; --tolerance 1e-12 tells more",
+            step->step, load[i], "xyz"[i], fabs(left[i]));
     }
 }
 
@@ -84,8 +93,8 @@ static fe_obstacle obstacle_at(const fe_case *c, const fe_contact_entry *entry, 
 }
 
 /* A ball or cylinder pushes a node away from its centre. Where the centre has passed a node within an
- * increment, it pushes to the wrong side, or has left the node behind: said once of an entry, by the nodes'
- * first places. */
+ * increment, it pushes to the wrong side, or has left the node behind: said once, by the nodes' first places.
+ */
 static void note_passed(doubts *d, const fe_result *r, const fe_step_result *step, int k)
 {
     const fe_contact_entry *entry = &r->problem->contact[k];
@@ -106,8 +115,8 @@ static void note_passed(doubts *d, const fe_result *r, const fe_step_result *ste
         if (ahead <= 0.0 || ahead >= length || beside - ahead * ahead >= now.radius * now.radius) continue;
         d->said_passed = 1;
         fe_note("load step %d: the obstacle of \"contact[%d]\" moves by %g at once, more than its radius %g, "
-                "past "
-                "nodes of \"%s\": it may push them to the wrong side; take more load steps (docs/contact.md)",
+                "past nodes of \"%s\": it may push them to the wrong side; take more load steps "
+                "(docs/contact.md)",
                 step->step, k, length, now.radius, entry->group);
         return;
     }
@@ -122,16 +131,16 @@ static void note_overlap(doubts *d, const fe_result *r, const fe_step_result *st
     const fe_contact_side *side = &r->boundary->contact[k];
     const fe_contact_result *found = &step->contact[k];
     double penalty = INFINITY; /* the least of its nodes: pressure over overlap */
+    if (d->said_overlap || !entry->augmented) return;
     for (int j = 0; j < side->n; j++)
         if (side->area[j] > 0.0)
             penalty = fmin(penalty, entry->stiffness * side->young[j] / sqrt(side->area[j]));
-    if (d->said_overlap || !entry->augmented || !(penalty * found->max_overlap > part * found->max_pressure))
-        return;
+    if (!(penalty * found->max_overlap > part * found->max_pressure)) return;
     d->said_overlap = 1;
     fe_note(
         "load step %d: nodes of \"%s\" stay inside the obstacle of \"contact[%d]\", by up to %.2g: supports "
-        "hold "
-        "them there, so that forces of contact follow from its \"penalty\"; leave them out of the group, or "
+        "hold them there, so that forces of contact follow from its \"penalty\"; leave them out of the "
+        "group, or "
         "free them (docs/contact.md)",
         step->step, entry->group, k, found->max_overlap);
 }
@@ -143,4 +152,16 @@ void doubts_step(doubts *d, const fe_result *r, const fe_step_result *step)
     note_locking(d, r, step);
     note_balance(d, r, step);
     for (int k = 0; k < r->boundary->n_contact; k++) note_passed(d, r, step, k), note_overlap(d, r, step, k);
+}
+
+void doubts_explain(const fe_result *r, char message[FE_MESSAGE_LENGTH])
+{
+    const double nu = largest_nu(r->problem), bulk = 2.0 / 3.0 * (1.0 + nu) / (1.0 - 2.0 * nu);
+    const size_t n = strlen(message);
+    if (nu < 0.4999 || strcmp(r->status, "not_converged")) return;
+    snprintf(
+        message + n, FE_MESSAGE_LENGTH - n,
+        "; key \"material.nu\" is %.15g: near 0.5 linear solves lose digits (the bulk modulus is %.1e times "
+        "the shear modulus) and linear elements lock; take 0.49 to 0.499",
+        nu, bulk);
 }

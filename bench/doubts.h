@@ -15,5 +15,7 @@ typedef struct doubts {
 void doubts_begin(doubts *d, const fe_result *r);
 /* After each accepted load step. */
 void doubts_step(doubts *d, const fe_result *r, const fe_step_result *step);
+/* Where Poisson's ratio may be why a step was given up, the message gets it. */
+void doubts_explain(const fe_result *r, char message[FE_MESSAGE_LENGTH]);
 
 #endif

@@ -370,21 +370,6 @@ static int threads_for(const fe_options *o, const fe_mesh *mesh)
     return useful < 1 ? 1 : useful < most ? useful : most;
 }
 
-/* Where Poisson's ratio may be why a step was given up, the message says so. */
-static void explain(const fe_case *c, const fe_result *result, char message[FE_MESSAGE_LENGTH])
-{
-    double nu = -1.0;
-    for (int i = 0; i < c->n_material; i++) nu = fmax(nu, c->material[i].nu);
-    const double bulk = 2.0 / 3.0 * (1.0 + nu) / (1.0 - 2.0 * nu);
-    const size_t n = strlen(message);
-    if (nu < 0.4999 || strcmp(result->status, "not_converged")) return;
-    snprintf(
-        message + n, FE_MESSAGE_LENGTH - n,
-        "; key \"material.nu\" is %.15g: near 0.5 linear solves lose digits (the bulk modulus is %.1e times "
-        "the shear modulus) and linear elements lock; take 0.49 to 0.499",
-        nu, bulk);
-}
-
 /* The problem up to the load step where the user wants to stop. */
 static fe_status stop_early(const arguments *a, const output *o, fe_case *c)
 {
@@ -436,7 +421,7 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     }
     char message[FE_MESSAGE_LENGTH];
     snprintf(message, sizeof message, "%s", fe_message());
-    explain(c, result, message);
+    doubts_explain(result, message);
     const fe_status written = output_end(out, result);
     const int moved = !strcmp(a->options.backend, "cuda") || a->options.verbose;
     if (*result->device) answer_print(result, fe_seconds() - a->begin, moved); /* else it never had one */
