@@ -36,7 +36,7 @@ def measured(own: pathlib.Path, settings: str, tasks: Iterable[experiments.Task]
         except (OSError, KeyError, ValueError):
             continue  # of a run that was begun by hand
         commit = folder.commit_of(told)
-        if file.parent == own or not commit or commit == here.commit or told.replace(commit, here.commit) != settings:
+        if file.parent == own or not commit or commit == here.commit or not folder.may_be_one_run(told, settings):
             continue
         for task in tasks:
             name = task.point.name()

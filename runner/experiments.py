@@ -127,6 +127,10 @@ class Variables:
         return "cuda" if "cuda" in self.backends else "host"
 
 
+# Variables that choose from an axis of studies.
+CHOSEN = {"SIZE": "size", "ORDER": "order", "STEP": "step", "ELEMENTS": "element"}
+
+
 def words(text: str) -> tuple[str, ...]:
     return () if text.split() == ["0"] else tuple(text.split())
 
@@ -176,8 +180,7 @@ def variables_of(environment: Mapping[str, str], settings: Settings, here: point
     repetitions = environment.get("REPETITIONS", "")
     return Variables(backends, whole("BUDGET", minutes, " of minutes"), lists,
                      whole("REPETITIONS", repetitions, "") if repetitions else 0,
-                     {name.lower(): tuple(environment[name].split()) for name in ("SIZE", "ORDER", "STEP")
-                      if environment.get(name)})
+                     {axis: tuple(environment[name].split()) for name, axis in CHOSEN.items() if environment.get(name)})
 
 
 # --- points ----------------------------------------------------------------------------------------------
@@ -290,9 +293,11 @@ def rank_points(experiment: Experiment, backend: str, variables: Variables) -> I
 
 
 def study_points(experiment: Experiment, backend: str, variables: Variables) -> Iterator[points.Point]:
-    """Axes in the order of the file; the last changes first."""
-    axes = {axis: variables.of_studies.get(axis) or values(experiment, axis, backend, variables, ())
-            for axis in experiment.axes}
+    """Axes in the order of the file; the last changes first. Of elements the user chooses among those of the list."""
+    listed = {axis: values(experiment, axis, backend, variables, ()) for axis in experiment.axes}
+    axes = {axis: variables.of_studies.get(axis) or found for axis, found in listed.items()}
+    if "element" in axes:
+        axes["element"] = [element for element in listed["element"] if element in axes["element"]]
     for choice in itertools.product(*axes.values()):
         yield studies.point_of(experiment.program, backend, dict(zip(axes, choice)))
 

@@ -13,12 +13,13 @@ import fcntl
 import os
 import pathlib
 import random
+import re
 import shutil
 import tempfile
 
 from report import rows, sources
 from runner import points, studies
-from runner.here import Failure
+from runner.here import Failure, warn
 
 SETTINGS = "settings.txt"
 PUBLISHED = "-published"  # ends the name of a file with rows of all points
@@ -43,24 +44,41 @@ def commit_of(settings: str) -> str:
     return next((word.rstrip(";") for before, word in zip(words, words[1:]) if before == "febench"), "")
 
 
-def is_one_run(told: str, settings: str, commit: str) -> bool:
-    """Of two settings, the second of this commit. A paper's run is of the same sources, whatever else has changed between
-    two commits."""
+SOURCES = re.compile(r"; sources ([0-9a-f]{12})(?=;)")
+
+
+def but_commit(settings: str) -> str:
+    """Without what two commits of the same sources may have of their own."""
+    return SOURCES.sub("", settings.replace(commit_of(settings) or "\0", "", 1))
+
+
+def may_be_one_run(told: str, settings: str) -> bool:
+    """Of a paper, if their commits have the same sources."""
+    return settings.startswith("paper; ") and commit_of(told) != "" and but_commit(told) == but_commit(settings)
+
+
+def is_one_run(told: str, settings: str) -> bool:
+    """A paper's run is of the same sources, whatever else has changed between two commits: those whose sum is the same,
+    or, of settings without a sum, those of commits that are here."""
     if told == settings:
         return True
-    other = commit_of(told)
-    return settings.startswith("paper; ") and other != "" and told.replace(other, commit) == settings and \
-        sources.all_alike(other, commit)
+    sums = [SOURCES.findall(text) for text in (told, settings)]
+    return may_be_one_run(told, settings) and (
+        [] != sums[0] == sums[1] or sources.all_alike(commit_of(told), commit_of(settings)))
 
 
 def choose(results: pathlib.Path, here: points.Here, settings: str) -> pathlib.Path:
     """The folder where this run was begun, that of this commit first, then the newest; else a new one."""
     for old in sorted((results / here.machine).glob("*"), key=lambda path: (here.commit in path.name, path.name), reverse=True):
         try:
-            if is_one_run((old / SETTINGS).read_text().removesuffix("\n"), settings, here.commit):
-                return old
+            told = (old / SETTINGS).read_text().removesuffix("\n")
         except OSError:
             continue
+        if is_one_run(told, settings):
+            return old
+        if may_be_one_run(told, settings) and sources.tree_of(commit_of(told)) is None:
+            warn(f"{old}: whether its run goes on cannot be told: this clone does not hold its commit, {commit_of(told)} "
+                 "(git fetch --unshallow)")
     base = results / here.machine / f"{datetime.date.today()}-{here.commit}"
     folder, n = base, 2
     while folder.exists():

@@ -14,6 +14,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Mapping
 
+from report import sources
 from runner import points
 
 PROGRAMS = ("kernels", "solves", "peers", "scaling", "solve")
@@ -212,7 +213,7 @@ def settings_line(here: points.Here, repetitions: int, paper: bool) -> str:
         f"{' '.join(here.strategies)} and {' '.join(here.few)}, repetitions {repetitions or 'as listed'}"
     dirty = here.commit.endswith("-dirty")
     if paper and not dirty:
-        return f"paper; {shared}"
-    sources = sorted(path for top in SOURCES for path in pathlib.Path(top).rglob("*")) if dirty else []
-    sums = f"flags {checksum([here.build / 'flags'])}, sources {checksum(sources)}"
+        return f"paper; sources {sources.digest()}; {shared}"
+    files = sorted(path for top in SOURCES for path in pathlib.Path(top).rglob("*")) if dirty else []
+    sums = f"flags {checksum([here.build / 'flags'])}, sources {checksum(files)}"
     return f"{'paper; ' if paper else ''}{sums}; {shared}"

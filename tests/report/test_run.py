@@ -22,7 +22,7 @@ import unittest
 import unittest.mock
 
 from report import model, rows
-from runner import cards, costs, experiments, here, launch, points, publish, run, studies
+from runner import cards, costs, experiments, folder, here, launch, points, publish, run, studies
 from runner.here import Failure
 
 KERNELS = """#!/bin/sh
@@ -283,6 +283,8 @@ class List(Folder):
         sizes = {t.point.size for t in self.make(EXPERIMENTS="storage", SIZE="1000 2000").tasks}
         self.assertEqual(sizes, {"1000", "2000"})
         self.assertEqual(len(self.make(EXPERIMENTS="storage").tasks), 8)
+        for asked, left in (("tet4", {"tet4"}), ("hex8 hex27", {"hex8"}), ("tet10", set())):
+            self.assertEqual({t.point.element for t in self.make(EXPERIMENTS="storage", ELEMENTS=asked).tasks}, left)
         self.assertEqual(len(self.make(EXPERIMENTS="symmetric-forms").tasks), 6)
         self.assertEqual(len(self.make(EXPERIMENTS="orthogonality").tasks), 108)
         self.assertEqual(len(self.make(EXPERIMENTS="anderson").tasks), 20)
@@ -633,7 +635,8 @@ class Paper(Folder):
             self.assertEqual((one, other, backend, contact), ("abc", "def", "host", False))
             return kind == "kernels.csv"
 
-        with unittest.mock.patch("report.sources.alike", alike):
+        changed = unittest.mock.patch("report.sources.digest", lambda: "0123456789ab")
+        with changed, unittest.mock.patch("report.sources.alike", alike):
             second = self.make(**self.LIST)
             code, text = self.said(second)
             _, missing = self.said(self.make(**self.LIST, MISSING="1"))
@@ -642,7 +645,7 @@ class Paper(Folder):
         self.assertIn("1 points are there at abc, whose sources of them are the same", text)
         self.assertIn(f"0 of {sum(task.processes for task in second.tasks)} processes", missing)
         self.assertEqual((second.counts.kept, second.counts.measured), (6, 5 + 2 * 3))
-        with unittest.mock.patch("report.sources.alike", lambda *_: False):
+        with changed, unittest.mock.patch("report.sources.alike", lambda *_: False):
             self.assertEqual(self.make(**self.LIST).elsewhere, {})
 
     def test_processes_are_told_their_number_and_come_in_random_order(self):
@@ -745,23 +748,40 @@ class Paper(Folder):
         next(first.folder.scratch.glob("scaling-host-tet4-*.process3.done")).unlink()
         self.gathered(first)
         self.build(gpus=0, commit="def")
-        asked = []
-
-        def all_alike(one, other) -> bool:
-            asked.append((one, other))
-            return True
-
-        with unittest.mock.patch("report.sources.all_alike", all_alike):
-            second = self.make(**self.LIST)
-            code, _ = self.said(second)
-            sweep = self.make()
+        second = self.make(**self.LIST)
+        code, _ = self.said(second)
         self.assertEqual((code, second.folder.path, second.counts.measured), (0, first.folder.path, 1))
-        self.assertEqual(asked, [("abc", "def")])
-        self.assertNotEqual(sweep.folder.path, first.folder.path)
+        self.assertNotEqual(self.make().folder.path, first.folder.path)
         told = rows.read(first.folder.path / "points.csv")
         self.assertEqual([row["commit"] for row in told].count("def"), 1)
-        with unittest.mock.patch("report.sources.all_alike", lambda *_: False):
-            self.assertNotEqual(self.make(**self.LIST).folder.path, first.folder.path)
+
+    def test_whether_the_sources_are_the_same_is_told_by_commits_where_sums_do_not(self):
+        """An older folder has no sum, and another rule another one."""
+        first = self.make(**self.LIST)
+        self.said(first)
+        told = first.folder.path / folder.SETTINGS
+        asked = []
+
+        def goes_on(is_alike: bool) -> bool:
+            def all_alike(one, other) -> bool:
+                asked.append((one, other))
+                return is_alike
+
+            with unittest.mock.patch("report.sources.all_alike", all_alike):
+                return self.make(**self.LIST).folder.path == first.folder.path
+
+        self.build(gpus=0, commit="def")
+        for other in (re.sub(r"; sources \w+", text, told.read_text()) for text in ("; sources 0123456789ab", "")):
+            self.assertNotEqual(other, told.read_text())
+            asked.clear()
+            told.write_text(other)
+            self.assertEqual([goes_on(True), goes_on(False)], [True, False])
+            self.assertEqual(asked, [("abc", "def")] * 2)
+        text = io.StringIO()
+        with contextlib.redirect_stderr(text):
+            run.Run(self.environment(**self.LIST))
+        self.assertIn(f"{first.folder.path}: whether its run goes on cannot be told: this clone does not hold its commit, abc",
+                      text.getvalue())
 
     def test_missing_says_what_is_needed_and_writes_nothing(self):
         code, text = self.said(self.make(PAPER="1", MISSING="1", BACKENDS="cuda host"))
