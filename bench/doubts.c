@@ -3,8 +3,10 @@
 
 #include "common/report/locking.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of plain linear elements: said once, before the first step (step NULL) or where much has yielded. */
@@ -58,6 +60,54 @@ static void note_locking(doubts *d, const fe_result *r, const fe_step_result *st
     const int kind = r->mesh->kind;
     if (!fe_is_quadratic(kind)) note_linear_locking(d, r, step);
     if (kind == FE_HEX27 && !step) note_hex27_locking(r->problem);
+}
+
+static double distance(const double *a, const double *b)
+{
+    const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+    return sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+}
+
+/* Of each node that a probe takes, in `reach`: how far the farthest node of its elements is. Others keep 0.
+ */
+static void measure_reach(const fe_mesh *mesh, const fe_boundary *b, double *reach)
+{
+    const int n = fe_corners(mesh->kind);
+    for (int p = 0; p < b->n_probe; p++) reach[b->probe[p]] = DBL_MIN; /* marks it */
+    for (int e = 0; e < mesh->n_elem; e++) {
+        const int *node = mesh->conn + (size_t)n * (size_t)e;
+        for (int i = 0; i < n; i++) {
+            double *at = &reach[node[i]];
+            for (int j = 0; j<n && * at> 0.0; j++)
+                *at = fmax(*at, distance(mesh->x + 3 * (size_t)node[i], mesh->x + 3 * (size_t)node[j]));
+        }
+    }
+}
+
+/* A probe takes the nearest node, however far that is: said of the farthest probe that lies beyond all
+ * elements of its node. */
+static fe_status note_probes(const fe_result *r)
+{
+    const fe_boundary *b = r->boundary;
+    int farthest = -1;
+    double *reach;
+    char name[64];
+    if (!b->n_probe) return FE_OK;
+    FE_ALLOCATE(reach, r->mesh->n_node, "reach of probes");
+    measure_reach(r->mesh, b, reach);
+    for (int p = 0; p < b->n_probe; p++)
+        if (b->probe_distance[p] > reach[b->probe[p]] &&
+            (farthest < 0 || b->probe_distance[p] > b->probe_distance[farthest]))
+            farthest = p;
+    free(reach);
+    if (farthest < 0) return FE_OK;
+    const double *x = r->mesh->x + 3 * (size_t)b->probe[farthest];
+    snprintf(name, sizeof name, "%s", r->problem->probe[farthest].name);
+    fe_note(
+        "\"probes.%s\": the nearest node, at (%g, %g, %g), is %.3g away, farther than its elements reach; "
+        "its displacement is taken",
+        fe_printable(name), x[0], x[1], x[2], b->probe_distance[farthest]);
+    return FE_OK;
 }
 
 /* Equilibrium is reached beside the largest force so far. Loads that are as small as what is left of it, in
@@ -145,7 +195,11 @@ static void note_overlap(doubts *d, const fe_result *r, const fe_step_result *st
         step->step, entry->group, k, found->max_overlap);
 }
 
-void doubts_begin(doubts *d, const fe_result *r) { note_locking(d, r, NULL); }
+fe_status doubts_begin(doubts *d, const fe_result *r)
+{
+    note_locking(d, r, NULL);
+    return note_probes(r);
+}
 
 void doubts_step(doubts *d, const fe_result *r, const fe_step_result *step)
 {

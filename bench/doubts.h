@@ -1,5 +1,6 @@
 /* What `solve` says, in one line each and once, where an answer was accepted and may yet be far off: elements
- * that lock, loads below the tolerance, contact whose nodes were passed or cannot give way. */
+ * that lock, probes far from the mesh, loads below the tolerance, contact whose nodes were passed or cannot give
+ * way. */
 #ifndef BENCH_DOUBTS_H
 #define BENCH_DOUBTS_H
 
@@ -11,8 +12,8 @@ typedef struct doubts {
     double largest_load; /* so far: a component of the sum of all loads */
 } doubts;
 
-/* Before the first load step. */
-void doubts_begin(doubts *d, const fe_result *r);
+/* Before the first load step. FE_OUT_OF_MEMORY is its only error. */
+fe_status doubts_begin(doubts *d, const fe_result *r);
 /* After each accepted load step. */
 void doubts_step(doubts *d, const fe_result *r, const fe_step_result *step);
 /* Where Poisson's ratio may be why a step was given up, the message gets it. */

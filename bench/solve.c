@@ -340,7 +340,7 @@ static fe_status write_step(void *context, const fe_step_result *step, const fe_
     if (!step) {
         FE_TRY(output_begin(w->output, w->result, fields));
         introduce(w);
-        return doubts_begin(&w->doubts, w->result), FE_OK;
+        return doubts_begin(&w->doubts, w->result);
     }
     FE_TRY(output_step(w->output, w->result, step, fields));
     double seconds = 0.0;

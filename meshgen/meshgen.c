@@ -1,6 +1,7 @@
 /* Makes meshes of boxes, tubes and unstructured ones, refines, turns, describes them, gives them quadratic
  * elements, and prints what partitions cost: `meshgen box ...`, `tube ...`, `irregular ...`, `refine ...`,
  * `quadratic ...`, `turn ...`, `info FILE`, `meshgen parts ...`. */
+#include "common/base/file.h"
 #include "common/mesh/bodies.h"
 #include "common/mesh/mesh.h"
 #include "common/problem/share.h"
@@ -293,6 +294,10 @@ static fe_status check_options(const char *command, const box_options *o)
                                                                   : NULL;
     if (o->file && (box | tube | irregular))
         return fe_fail(FE_BAD_INPUT, "%s: \"%s\" is not a flag; see meshgen --help", command, o->file);
+    if (!wrong && o->file && o->output && fe_file_same(o->file, o->output))
+        return fe_fail(FE_BAD_INPUT,
+                       "%s: --output %s is the mesh that is read, which stays as it is; give another name",
+                       command, fe_printable(o->output));
     return wrong ? fe_fail(FE_BAD_INPUT, "%s: %s; see meshgen --help", command, wrong) : FE_OK;
 }
 

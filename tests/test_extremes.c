@@ -209,6 +209,33 @@ static void loads_beside_much_larger_ones(void **state)
     }
 }
 
+/* A probe takes the nearest node; that it is farther than its elements reach is said. The probe is at 1,
+ * 1, 1. */
+static void probes_far_from_the_mesh(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mesh;
+        int said;
+    } runs[] = {{"-e hex8 -c 2 -l 0.5", 1},
+                {"-e hex8 -c 2 -l 0.9", 0},
+                {"-e tet4 -c 2 -l 0.5", 1},
+                {"-e tet4 -c 1 -l 0.6", 0},
+                {"-e hex8 -c 2 -l 1", 0}};
+    child_write_problem("far.json", (problem){.factors = "1"});
+    for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
+        char command[80];
+        snprintf(command, sizeof command, "meshgen box %s -o far.msh", runs[k].mesh);
+        child_must(0, command);
+        child_must(0, "solve far.json --mesh far.msh --threads 1");
+        if (!runs[k].said)
+            child_assert_silent();
+        else
+            assert_holds(child_said,
+                         "note: \"probes.corner\": the nearest node, at (0.5, 0.5, 0.5), is 0.866 away");
+    }
+}
+
 /* An argument selects tests by name. */
 int main(int argc, char **argv)
 {
@@ -220,6 +247,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(bodies_that_supports_carry_along),
         cmocka_unit_test(small_loads_on_moved_bodies),
         cmocka_unit_test(loads_beside_much_larger_ones),
+        cmocka_unit_test(probes_far_from_the_mesh),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, child_open, child_close);

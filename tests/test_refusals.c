@@ -290,6 +290,9 @@ static void meshgen_box_and_info(void **state)
         {"quadratic box.msh", "--output is missing"},
         {"quadratic box.msh -L 1 -o x.msh", "--levels is a flag of refine"},
         {"quadratic box.msh -c 2 -o x.msh", "--cells is a flag of box"},
+        {"refine mine.msh -o ./mine.msh", "refine: --output ./mine.msh is the mesh that is read"},
+        {"turn link.msh -o mine.msh", "turn: --output mine.msh is the mesh that is read"},
+        {"quadratic mine.msh -o link.msh", "quadratic: --output link.msh is the mesh that is read"},
         {"refine p.json -L 11 -o x.msh", "--levels 11: a whole number from 1 to 10"},
         {"box -c 2 -L 1 -o x.msh", "--levels is a flag of refine"},
         {"info", "info: one mesh file is needed"},
@@ -297,6 +300,8 @@ static void meshgen_box_and_info(void **state)
         {"info p.json", "p.json: not a Gmsh mesh"},
     };
     char command[128], text[2048];
+    child_must(0, "meshgen box -c 2 -o mine.msh");
+    if (access("link.msh", F_OK)) assert_int_equal(symlink("mine.msh", "link.msh"), 0);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         snprintf(command, sizeof command, "meshgen %s", bad[i][0]);
         child_must(2, command);
