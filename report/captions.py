@@ -13,7 +13,7 @@ FASTER = (f"beyond a factor of {ONE_PROCESS}, on hosts {ONE_ON_HOST}, where fewe
           f"measured, else by the 95 % interval of the ratio {BETWEEN}, to which the spread between runs on other cards or "
           "days is added")
 
-NOISY = "the interval is wide or others used the machine, so that it decides nothing"
+NOISY = "the interval is wide or others used the machine, so that nobody wins by it"
 
 # Of the condition `burst`: samples of all strategies of a point follow one another in random order, without a pause.
 IN_TURNS = "short samples, those of all strategies in turns"

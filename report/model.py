@@ -100,26 +100,22 @@ def counted(a: Point, b: Point) -> Time:
 
 
 def ratio(a: Point, b: Point) -> Time:
-    """a / b of two points of one run, of the processes that have both undisturbed (rows.of_common_processes). Of one
-    process: the ends of both intervals combined. Where there is no such process it is of all rows, and marked as
-    disturbed."""
+    """a / b of two points of one run: of the processes that timed both, undisturbed, in turns (rows.of_common_processes);
+    where no call of a program times both, of all undisturbed ones of each. Of one process: the ends of both intervals
+    combined. Where there is no such process it is of all rows, and marked as disturbed."""
     if a.run != b.run:
         raise ValueError(f"{a.run.name} and {b.run.name}: no ratio across runs")
-    of, over = _sides(a, b)
+    in_turns = a.kind == b.kind and rows.are_of_one_call(a.row, b.row)
+    of, over = rows.undisturbed(a.rows), rows.undisturbed(b.rows)
+    if in_turns:
+        of, over = rows.of_common_processes(of, over)
     a, b, disturbed = (a.only(of), b.only(over), False) if of and over else (a, b, True)
     n = min(a.time.processes, b.time.processes)
     samples = min(a.time.samples, b.time.samples)
     if n > 1 and statistics:
-        r = statistics.ratio(a.medians, b.medians, paired=(a.kind, a.processes) == (b.kind, b.processes))
+        r = statistics.ratio(a.medians, b.medians, paired=in_turns and a.processes == b.processes)
         return Time(r.value, r.low, r.high, n, samples, disturbed)
     return Time(a.time.value / b.time.value, a.time.low / b.time.high, a.time.high / b.time.low, n, samples, disturbed)
-
-
-def _sides(a: Point, b: Point) -> tuple[list[Row], list[Row]]:
-    """Rows that a ratio counts. Two kinds of file are of two programs, which have no process in common: all undisturbed
-    ones of each."""
-    of, over = rows.undisturbed(a.rows), rows.undisturbed(b.rows)
-    return rows.of_common_processes(of, over) if a.kind == b.kind else (of, over)
 
 
 def shown(processes: Sequence[Row]) -> Sequence[Row]:
@@ -245,9 +241,6 @@ class Point:
     def processes(self) -> tuple[int, ...]:
         """Which; two strategies of the same ones were measured in turns."""
         return tuple(map(rows.process_of, self.rows))
-
-    def shares_process_with(self, other: Point) -> bool:
-        return not set(self.processes).isdisjoint(other.processes)
 
     def only(self, some: Sequence[Row]) -> Point:
         """The same of some of its rows."""

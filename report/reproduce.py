@@ -11,7 +11,7 @@ The last line has two answers, for example
 
     direction: fails, as in committed rows; ratio: agrees within 10 %
 
-direction: holds, fails, cannot tell, or not measured here: what the claim says of its points, by these rows alone.
+direction: holds, fails, undecided, or not measured here: what the claim says of its points, by these rows alone.
 Behind it stands whether committed rows say the same of these points: those of this kind of machine, or else of others.
 Where fewer processes than were asked for stayed undisturbed, it says how few decide.
 ratio: of each point that has a committed ratio on this kind of machine. It agrees within the claim's tolerance, differs

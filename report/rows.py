@@ -27,6 +27,7 @@ SCHEMA = pathlib.Path(__file__).resolve().parent.parent / "results" / "schema.to
 # What tells one measured point from another. Runs are compared point by point.
 POINT = ("backend", "ranks", "threads", "variant", "element", "case", "order", "plastic", "plastic_pattern", "precision",
          "hardening", "condition", "n_dof", "operation", "operand")
+NO_STRATEGY = "none"  # variant of what ranks send and sum
 # What points of kernels.csv are of, unless something else is asked for.
 USUAL: Row = {"order": "auto", "plastic": 1.0, "plastic_pattern": "clustered", "precision": "double",
               "hardening": "linear", "condition": "burst", "operand": "random"}
@@ -265,6 +266,16 @@ def anywhere(row: Row, loose: Iterable[str] = (), columns: Iterable[str] = ()) -
     columns: those that tell points apart, where they are not those of the row's file."""
     ignored = {*loose, "threads"} if row.get("backend") == "cuda" else set(loose)
     return tuple([None if name in ignored else row[name] for name in columns or columns_of_point(row)])
+
+
+def are_of_one_call(a: Row, b: Row) -> bool:
+    """Whether a process timed both in turns: rows of one file that differ in strategy and operation alone. All else is an
+    argument of the program, so that process 1 of two such points is two calls of it, on several cards perhaps. What is
+    timed without a strategy, as an exchange between ranks, knows no state and no order."""
+    loose = {"variant", "operation", "threads" if a.get("backend") == "cuda" else ""}
+    if NO_STRATEGY in (a.get("variant"), b.get("variant")):
+        loose |= {"order", "plastic", "plastic_pattern", "operand"}
+    return all(a.get(column) == b.get(column) for column in columns_of_point(a) if column not in loose)
 
 
 def by_point(rows: Iterable[Row]) -> dict[tuple[Value, ...], list[Row]]:

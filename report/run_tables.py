@@ -195,7 +195,7 @@ def ranks_table(title: str, kind: str, ranks: Sequence[int], first: Row, at: Ran
             # a strategy without times has one row alone, as jacvec
             cells = [e.text(interval(e.point.time, 1 / unit) if e.point else "") for e in of.values()]
             one = of.get(1, Entry()).point
-            gains = [model_.ratio(one, p) if one and (p := of[n].point) and p.shares_process_with(one) else None
+            gains = [model_.ratio(one, p) if one and (p := of[n].point) else None
                      for n in ranks if n > 1]
             cells += [interval(gain) if gain else "" for gain in gains]
             if most > 1:
@@ -400,7 +400,7 @@ def parts(model: Model) -> list[Part]:
         Part("Kernels", "Throughput with its 95 % interval, as the line above each table says. Bold is the fastest of "
              f"its column: faster than all others {FASTER}; where no cell is bold, the samples cannot tell "
              f"({listed(code(s) for s in CHOOSES + NOT_A_STRATEGY)} do not compete). ~: the interval is wide or the "
-             "machine was busy: it decides nothing. †: above its ceiling, because caches held more than the model "
+             "machine was busy: nobody wins by it. †: above its ceiling, because caches held more than the model "
              "says, or the machine was slower while its ceilings were measured.", kernel_tables(model)),
         Part("Whole solves", "First what solves take, then where the time of one Newton iteration goes. Every answer "
              "was checked against another strategy's.", solve_tables(model)),

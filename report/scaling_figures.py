@@ -66,7 +66,7 @@ def speeds(model: Model, card_key: tuple[str, str]) -> list[Speed]:
                 return q.ranks == 1 and other.kind == case.kind and alike and all(
                     getattr(q, name) == getattr(p, name) for name in ("strategy", "element", "operation", "order"))
             alone = min((q for q in some if same(q)), key=lambda q: q.file != p.file, default=None)
-            if alone and p.shares_process_with(alone):
+            if alone:
                 gain = model_.ratio(alone, p)
                 words = mesh_of(case.mesh).words
                 speed = Speed(case.kind, words, p.element, p.strategy, p.operation, p.order, p.ranks,

@@ -18,7 +18,7 @@ from report.model import ROOT, Card, commit_of, read_runs, widened
 from report.quantities import QUANTITIES, Quantity
 from report.selection import Rank, rank
 
-HOLDS, FAILS, UNSURE, MISSING = "holds", "fails", "cannot tell", "not measured"
+HOLDS, FAILS, UNSURE, MISSING = "holds", "fails", "undecided", "not measured"
 # Columns that say where a point is.
 PLACE = ("backend", "variant", "element", "operation", "case", "n_dof", "ranks", "problem", "jacobian", "depth")
 
@@ -153,10 +153,10 @@ def _split(side: Selection) -> Iterator[Selection]:
 
 def _estimate(claim: Claim, alone: bool, of: Sequence[rows.Row],
               over: Sequence[rows.Row]) -> statistics.Estimate | None:
-    """over: no rows of a claim without such a side. Processes that have both sides are pairs; None where none has.
-    alone: of the machine that measured them, and not of its kind, of which they are known as far as runs differ."""
+    """over: no rows of a claim without such a side. Processes that timed both sides in turns are pairs; None where none
+    has. alone: of the machine that measured them, and not of its kind, of which they are known as far as runs differ."""
     quantity = QUANTITIES[claim.quantity]
-    paired = bool(over) and not claim.over_file
+    paired = bool(over) and not claim.over_file and rows.are_of_one_call(of[0], over[0])
     if paired:
         of, over = rows.of_common_processes(of, over)
     if not of:

@@ -89,7 +89,7 @@ def limits(model: Model) -> list[str]:
         f"The {len(timed)} runs are of {commits} commits. Numbers of two runs are set side by side in tables; no "
         "ratio and no winner is formed across runs.",
         f"{len(noisy)} points have an interval whose ends differ by more than a factor of {NOISY:g}, or are of a machine "
-        "that others loaded (~ in tables); they decide nothing."
+        "that others loaded (~ in tables): nobody wins by them."
     ]
     if old := sum(run.is_old for run in model.runs):
         said.append(f"{old} of {len(timed)} runs were measured from sources that have changed since: those of a "
@@ -142,13 +142,16 @@ METHOD = (
     "there is only the interval of its samples, by order statistics; tables and captions say so. A ratio of two points "
     "of one process combines the ends of their intervals.",
     f"**Faster.** One rule for claims, tables and the map: a strategy is faster than another one {FASTER}, and never where "
-    "intervals of samples overlap or are so wide that they decide nothing. That spread was measured for sustained samples by "
-    "themselves.",
+    "intervals of samples overlap. That spread was measured for sustained samples by themselves. Where an interval is "
+    "so wide that its number has a ~, nobody wins in tables and on the map. A claim leaves rows out whose samples "
+    "scatter so much, and holds or fails where all of the interval between processes is on one side of its bound, however "
+    "wide it is: then the side is known and the size is not.",
     "**Comparisons.** Only points of one run are compared. A run is of one commit, or a paper's run of several with the "
     "same sources of all that is timed, with one compiler, the same libraries and one kind of machine. Its processes may "
-    "be hours apart, and on several machines and cards of that kind: the table of runs tells the hours. Two points are "
-    "compared process by process, of the processes that measured both undisturbed; rows of two programs, which share "
-    "none, by all of each. Where several runs have a place, the one speaks that has most of the main strategies "
+    "be hours apart, and on several machines and cards of that kind: the table of runs tells the hours. "
+    "Strategies and operations that one call of a program timed in turns are compared process by process, of the "
+    "processes that measured both undisturbed; points of two calls (another mesh, Jacobian or condition), which may be of "
+    "two cards, by all processes of each. Where several runs have a place, the one speaks that has most of the main strategies "
     f"({', '.join(f'`{s}`' for s in MAIN)}), then "
     "most strategies, then most processes, then the newest one. What it lacks was compared within another run, if that "
     "has it beside the fastest one.",
@@ -289,7 +292,7 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[Told] = (),
         Points([
             "`make bench` measures on this machine and writes rows; `make test` runs all tests.",
             "`make reproduce CLAIM=NAME` measures the smallest set of points that decides a claim, and ends with "
-            "holds, fails, cannot tell or not measured; [docs/artifact.md](../../docs/artifact.md#checking-a-claim) "
+            "holds, fails, undecided or not measured; [docs/artifact.md](../../docs/artifact.md#checking-a-claim) "
             "lists for each claim what must hold, what it needs, and the minutes.",
             "`results/report/figures/` holds each figure as PDF and SVG at the width of a page (17.5 cm) or of a "
             "column (8.5 cm): include the former at `\\linewidth` of a `figure*`. `NAME-narrow` has the main panels of "

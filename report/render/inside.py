@@ -29,7 +29,7 @@ def inside_table(model: Model) -> Table | None:
     return Table("inside", "Products within solves",
                  "Time of one product within a solve, in short samples of all strategies in turns, and in single calls "
                  f"with cold caches; in µs. {COMPARED} {LEFT_OUT} Intervals are between processes, of one process "
-                 "within it. Processes: of the solve, of short samples, of cold ones. ~: an interval so wide that it "
-                 f"decides nothing; {where(runs)}.",
+                 "within it. Processes: of the solve, of short samples, of cold ones. ~: an interval so wide that "
+                 f"nobody wins by it; {where(runs)}.",
                  ["card", "element", "problem", "preconditioner", "strategy", "DoF", "within the solve",
                   "DoF of samples", "short samples", "cold", "within / short", "within / cold", "processes", "commit"], rows, words=5)

@@ -45,7 +45,7 @@ class Cell:
 
 LONGEST = 30  # rows that a page holds
 # Behind a number, a word or a commit, and what a caption says of it.
-MARKS = {sources.MARK: sources.NOTE, "~": "~: so noisy that it decides nothing."}
+MARKS = {sources.MARK: sources.NOTE, "~": "~: so noisy that nobody wins by it."}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,8 +139,10 @@ def strategies_table(model: Model, card: Card, element: str) -> Table | None:
     rows = [[Cell(STRATEGY[s])] +
             [cell(of.get((s, o))) for of, listed_ in ((at, operations), (held, without_pause)) for o in listed_]
             for s in ranked(some)]
-    said = (f" *Sustained*: ten seconds without a pause, {where(q.run for q in held.values())}; empty: not "
-            "measured so.") if held else ""
+    elsewhere = not {q.run for q in held.values()} <= {p.run for p in some}
+    said = (f" *Sustained*: ten seconds without a pause, {where(q.run for q in held.values())}"
+            f"{', another run, so that no ratio of both columns is to be formed' * elsewhere}; empty: not measured so."
+            ) if held else ""
     others = [p for p in some if marks[p]]
     beside = (f" {ASIDE}: of another run than the rest of its column ({where(p.run for p in others)}), no ratio to be "
               "formed with it.") if others else ""
@@ -306,8 +308,8 @@ def answers_table(model: Model) -> Table | None:
     if not entries:
         return None
     return answers_as("all-places", "The fastest strategy at each place", entries,
-                      "Further: how many processes measured, and the commit. ~: an interval so wide that it decides "
-                      "nothing.", ["processes", "commit"], behind)
+                      "Further: how many processes measured, and the commit. ~: an interval so wide that nobody "
+                      "wins by it.", ["processes", "commit"], behind)
 
 
 def break_even_table(model: Model) -> Table | None:
@@ -449,7 +451,8 @@ def machines_table(model: Model) -> Table | None:
     return Table("machines", "Machines",
                  "Each machine as its newest run with a record has it, with the ceilings measured there. "
                  f"{UNTOLD}: this record does not have it, the machine does not tell it, or there is no GPU. "
-                 "Values between semicolons: of several machines or GPUs of that run.",
+                 "Values between semicolons: of several machines or GPUs of that run; cores are those of its first machine, "
+                 "and what a record says of settings may be of some of its machines alone.",
                  ["", *dict.fromkeys(names)], turned, words=1 + len(rows))
 
 
@@ -491,7 +494,7 @@ def processes_table(model: Model) -> Table:
     return Table(
         "processes", "What one process measured",
         "Points by card and program: how many one process measured alone (no interval between processes: a claim "
-        f"counts them within a factor of {ONE_PROCESS}, on hosts {ONE_ON_HOST}), how many at least {LEAST_PROCESSES} measured, and how many decide nothing, because the ends "
+        f"counts them within a factor of {ONE_PROCESS}, on hosts {ONE_ON_HOST}), how many at least {LEAST_PROCESSES} measured, and by how many nobody wins, because the ends "
         f"of their interval differ by more than a factor of {NOISY:g} or others loaded the machine.",
         ["card", "program", "points", "one process", f"{LEAST_PROCESSES} and more", "noisy"], rows, words=2,
         wanted=APPENDIX)

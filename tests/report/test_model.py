@@ -81,9 +81,29 @@ class Times(Small):
             self.assertEqual((round(r.value, 9), r.processes, r.disturbed), (2.0, n, False), wide)
         self.assertAlmostEqual(r.low, 2 * 0.99 / 1.01)  # of one process: the ends of samples
 
-    def test_processes_of_other_calls_of_a_program_are_compared_alike(self):
-        r = self.sides({1: 2e-5, 2: 4e-5, 3: 6e-5}, {1: 1e-5, 3: 3e-5}, case="box68-distorted", n_dof=985527)
-        self.assertEqual((round(r.value, 9), r.processes), (2.0, 2))
+    def test_points_of_two_calls_are_no_pairs(self):
+        """Process 1 of another mesh is another call, of another card perhaps: numbers of processes mean nothing."""
+        other = {"case": "box68-distorted", "n_dof": 985527}
+        straight = self.sides({1: 2e-5, 2: 4e-5, 3: 6e-5}, {1: 1e-5, 2: 3e-5}, **other)
+        turned = self.sides({1: 6e-5, 2: 2e-5, 3: 4e-5}, {1: 3e-5, 4: 1e-5}, **other)
+        for r in (straight, turned):
+            self.assertAlmostEqual(r.value, 48 ** (1 / 3) / 3**0.5)
+            self.assertEqual((r.processes, r.disturbed), (2, False))
+        self.assertAlmostEqual(straight.low, turned.low)
+        of_one_call = self.sides({1: 2e-5, 2: 6e-5}, {1: 1e-5, 2: 3e-5})
+        self.assertAlmostEqual(of_one_call.low, of_one_call.high)
+
+    def test_what_one_call_of_a_program_times(self):
+        row = {**small.row(), "operand": "random"}
+        solve = {**row, "krylov": "cg", "precondition": "multigrid", "jacobian": "tangent", "anderson": 0}
+        exchange = {**row, "variant": rows.NO_STRATEGY, "operation": "exchange"}
+        for a, b, wanted in ((row, {**row, "variant": "node_csr", "operation": "residual", "process": 2}, True),
+                             (row, {**row, "condition": "sustained"}, False), (row, {**row, "plastic": 0.2}, False),
+                             (row, {**row, "order": "lexicographic"}, False), (row, {**row, "ranks": 2}, False),
+                             (exchange, {**row, "plastic": 0.2}, True), (exchange, {**row, "ranks": 2}, False),
+                             (solve, {**solve, "operation": "solve_graph"}, True), (solve, {**solve, "anderson": 5}, False),
+                             (solve, {**solve, "jacobian": "difference"}, False)):
+            self.assertEqual((rows.are_of_one_call(a, b), rows.are_of_one_call(b, a)), (wanted, wanted))
 
     def test_a_ratio_without_common_processes_is_shown_and_decides_nothing(self):
         b = {n: 1e-5 for n in (1, 2, 3)}

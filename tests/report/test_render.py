@@ -183,7 +183,7 @@ class Rendered(unittest.TestCase):
             return table.said
 
         self.assertEqual(said("A.", "1.00"), "A.")
-        self.assertEqual(said("A.", "1.00~"), "A. ~: so noisy that it decides nothing.")
+        self.assertEqual(said("A.", "1.00~"), "A. ~: so noisy that nobody wins by it.")
         self.assertEqual(said("A. ~: noisy.", "1.00~"), "A. ~: noisy.")
         self.assertEqual(said("Commit c†.", "1.00"), f"Commit c†. {sources.NOTE}")
 

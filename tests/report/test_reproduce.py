@@ -81,21 +81,21 @@ class Reproducing(unittest.TestCase):
         for ratio, spread, word, there, last, code in (
                 (2.1, 1.01, holds, committed, f"direction: holds, as in committed rows; {near}", 0),
                 (2.1, 1.01, fails, failed, f"direction: fails, as in committed rows; {near}", 0),
-                (2.1, 1.01, unsure, open_, f"direction: cannot tell, as in committed rows; {near}", 0),
-                (2.1, 1.01, holds, open_, f"direction: holds, in committed rows: cannot tell; {near}", 0),
-                (2.1, 1.01, fails, open_, f"direction: fails, in committed rows: cannot tell; {near}", 1),
+                (2.1, 1.01, unsure, open_, f"direction: undecided, as in committed rows; {near}", 0),
+                (2.1, 1.01, holds, open_, f"direction: holds, in committed rows: undecided; {near}", 0),
+                (2.1, 1.01, fails, open_, f"direction: fails, in committed rows: undecided; {near}", 1),
                 (2.1, 1.01, holds, failed, f"direction: holds, in committed rows: fails; {near}", 1),
                 (2.1, 1.01, fails, committed, f"direction: fails, in committed rows: holds; {near}", 1),
                 (2.5, 1.01, fails, committed, f"direction: fails, in committed rows: holds; {off}", 1),
                 (2.5, 1.01, fails, failed, f"direction: fails, as in committed rows; {off}", 3),
                 (2.5, 1.01, holds, committed, f"direction: holds, as in committed rows; {off}", 3),
-                (2.5, 1.01, unsure, committed, f"direction: cannot tell, in committed rows: holds; {off}", 3),
-                (2.5, 1.40, holds, committed, "direction: holds, as in committed rows; ratio: cannot tell", 4),
-                (2.5, 1.40, fails, failed, "direction: fails, as in committed rows; ratio: cannot tell", 4),
-                (2.1, 1.01, unsure, committed, f"direction: cannot tell, in committed rows: holds; {near}", 4),
+                (2.5, 1.01, unsure, committed, f"direction: undecided, in committed rows: holds; {off}", 3),
+                (2.5, 1.40, holds, committed, "direction: holds, as in committed rows; ratio: undecided", 4),
+                (2.5, 1.40, fails, failed, "direction: fails, as in committed rows; ratio: undecided", 4),
+                (2.1, 1.01, unsure, committed, f"direction: undecided, in committed rows: holds; {near}", 4),
                 (2.1, 1.01, holds, None, "direction: holds; ratio: not compared", 0),
                 (2.1, 1.01, fails, None, "direction: fails; ratio: not compared", 1),
-                (2.1, 1.01, unsure, None, "direction: cannot tell; ratio: not compared", 4)):
+                (2.1, 1.01, unsure, None, "direction: undecided; ratio: not compared", 4)):
             here = self.verdict(("a", ratio, spread), word=word)
             self.assertEqual(reproduce.outcome(here, reproduce.pairs_of(here, there), 0.1), (last, code))
         self.assertEqual(reproduce.outcome(self.verdict(), [], 0.1), (NOWHERE, 5))
