@@ -55,17 +55,38 @@ static void note_hex27_locking(const fe_case *c)
             nu);
 }
 
+static double distance(const double *a, const double *b)
+{
+    const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+    return sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+}
+
+/* Strains are differences of coordinates: of those far from the origin few digits are left. */
+static void note_offset(const fe_mesh *mesh)
+{
+    static const double most = 1e-8; /* of a coordinate's rounding over the shortest element */
+    const int n = fe_corners(mesh->kind);
+    double farthest = 0.0, shortest = INFINITY;
+    for (size_t i = 0; i < 3 * (size_t)mesh->n_node; i++) farthest = fmax(farthest, fabs(mesh->x[i]));
+    for (int e = 0; e < mesh->n_elem; e++) {
+        const int *node = mesh->conn + (size_t)n * (size_t)e;
+        double length = 0.0;
+        for (int i = 1; i < n; i++)
+            length = fmax(length, distance(mesh->x + 3 * (size_t)node[0], mesh->x + 3 * (size_t)node[i]));
+        shortest = fmin(shortest, length);
+    }
+    if (DBL_EPSILON * farthest > most * shortest)
+        fe_note("coordinates reach %.3g, and there are elements of %.3g: strains keep about %.0f digits; "
+                "move the mesh to "
+                "the origin",
+                farthest, shortest, fmax(0.0, floor(-log10(DBL_EPSILON * farthest / shortest))));
+}
+
 static void note_locking(doubts *d, const fe_result *r, const fe_step_result *step)
 {
     const int kind = r->mesh->kind;
     if (!fe_is_quadratic(kind)) note_linear_locking(d, r, step);
     if (kind == FE_HEX27 && !step) note_hex27_locking(r->problem);
-}
-
-static double distance(const double *a, const double *b)
-{
-    const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
-    return sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
 }
 
 /* Of each node that a probe takes, in `reach`: how far the farthest node of its elements is. Others keep 0.
@@ -110,6 +131,18 @@ static fe_status note_probes(const fe_result *r)
     return FE_OK;
 }
 
+/* Sizes of all nodal loads of a step, in the direction in which their sum is the largest. */
+static double size_of_loads(const fe_result *r, const fe_step_result *step)
+{
+    double size[3] = {0.0, 0.0, 0.0};
+    for (int p = 0; p < r->boundary->n_path; p++) {
+        const double *load = r->boundary->load[p];
+        for (int n = 0; load && n < r->mesh->n_node; n++)
+            for (int i = 0; i < 3; i++) size[i] += fabs(step->factor[p] * load[3 * (size_t)n + (size_t)i]);
+    }
+    return fmax(fmax(size[0], size[1]), size[2]);
+}
+
 /* Equilibrium is reached beside the largest force so far. Loads that are as small as what is left of it, in
  * one direction or in a later step, have no answer of their own: said once, where a hundredth of them is not
  * balanced. Sums of loads that cancel are no loads. */
@@ -125,6 +158,7 @@ static void note_balance(doubts *d, const fe_result *r, const fe_step_result *st
     }
     for (int i = 0; i < 3 && !d->said_balance; i++) {
         if (fabs(load[i]) <= least * d->largest_load || fabs(left[i]) <= part * fabs(load[i])) continue;
+        if (fabs(load[i]) <= least * size_of_loads(r, step)) continue;
         d->said_balance = 1;
         fe_note(
             "load step %d: loads of %g in %c differ by %.2g from what supports take: they are small beside "
@@ -197,6 +231,7 @@ static void note_overlap(doubts *d, const fe_result *r, const fe_step_result *st
 
 fe_status doubts_begin(doubts *d, const fe_result *r)
 {
+    note_offset(r->mesh);
     note_locking(d, r, NULL);
     return note_probes(r);
 }

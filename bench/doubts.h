@@ -1,6 +1,6 @@
 /* What `solve` says, in one line each and once, where an answer was accepted and may yet be far off: elements
- * that lock, probes far from the mesh, loads below the tolerance, contact whose nodes were passed or cannot give
- * way. */
+ * that lock, meshes far from the origin, probes far from the mesh, loads below the tolerance, contact whose
+ * nodes were passed or cannot give way. */
 #ifndef BENCH_DOUBTS_H
 #define BENCH_DOUBTS_H
 

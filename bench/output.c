@@ -21,32 +21,55 @@ static fe_status spare(const output *o, const char *input)
     return o->fields ? fe_series_spares(o->fields, o->problem->name, o->problem->n_step, input) : FE_OK;
 }
 
-/* Two names of one file, which may not be there yet. */
-static int are_same(const char *a, const char *b) { return a && b && (!strcmp(a, b) || fe_file_same(a, b)); }
+static fe_status no_memory(const char *path)
+{
+    return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a path", path);
+}
+
+/* One that `solve` writes is none of the files of --output. */
+static fe_status spare_series(const output *o, const char *flag, const char *path)
+{
+    const fe_status status =
+        path && o->fields ? fe_series_spares(o->fields, o->problem->name, o->problem->n_step, path) : FE_OK;
+    if (status != FE_BAD_INPUT) return status;
+    return fe_fail(FE_BAD_INPUT, "--%s %s: --output %s writes the same file", flag, path, o->fields);
+}
+
+/* Names of states and locks are those of runs, which may still need them. */
+static fe_status check_ending(const char *flag, const char *path)
+{
+    static const char *const kept[] = {".state", ".lock"};
+    const size_t n = path ? strlen(path) : 0;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (n >= strlen(kept[i]) && !strcmp(path + n - strlen(kept[i]), kept[i]))
+            return fe_fail(FE_BAD_INPUT,
+                           "--%s %s: files with the ending %s are a run's own; give another name", flag, path,
+                           kept[i]);
+    return FE_OK;
+}
 
 /* Outputs do not replace each other. */
 static fe_status spare_outputs(const output *o)
 {
-    const char *const other[] = {o->result, o->state};
-    for (int i = 0; i < 2; i++)
-        if (are_same(o->curve, other[i]))
-            return fe_fail(FE_BAD_INPUT, "--curve %s: --result writes the same file", o->curve);
-    if (!o->curve || !o->fields) return FE_OK;
-    return fe_series_spares(o->fields, o->problem->name, o->problem->n_step, o->curve);
+    FE_TRY(check_ending("result", o->result));
+    FE_TRY(check_ending("curve", o->curve));
+    if (o->curve && o->result && fe_file_same(o->curve, o->result))
+        return fe_fail(FE_BAD_INPUT, "--curve %s: --result writes the same file", o->curve);
+    FE_TRY(spare_series(o, "curve", o->curve));
+    return spare_series(o, "result", o->result);
 }
 
-/* The place of a file that may not be there yet: its folder, symbolic links followed, and its name. */
+/* The folder and the name of a file that may not be there yet. */
 static fe_status add_place(fe_hash *h, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("."), *real = NULL;
-    errno = ENOMEM;
-    if (folder) real = realpath(folder, NULL);
-    const int lost = !real && errno == ENOMEM;
-    if (real) fe_hash_add(h, strlen(real) + 1, real);
+    char *place = fe_file_place(path);
+    if (!place) return no_memory(path);
+    char *name = strrchr(place, '/');
+    *name++ = 0;
+    fe_hash_add(h, strlen(place) + 1, place);
     fe_hash_add(h, strlen(name) + 1, name);
-    free(folder), free(real);
-    return lost ? fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a path", path) : FE_OK;
+    free(place);
+    return FE_OK;
 }
 
 /* Whose the series is: the result's; of a run without a result, the problem's on this mesh. */
@@ -64,7 +87,7 @@ fe_status output_spares_inputs(output *o, const char *mesh)
     FE_TRY(find_run(o, mesh));
     if (o->result && asprintf(&o->state, "%s.state", o->result) < 0) {
         o->state = NULL;
-        return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a path", o->result);
+        return no_memory(o->result);
     }
     FE_TRY(spare(o, o->problem->file));
     FE_TRY(spare(o, mesh));

@@ -217,7 +217,9 @@ static fe_status read_option(int option, const char *value, box_options *o)
     case 'N': return read_count("nodes", value, 100000000, &o->nodes);
     case 'L': return read_count("levels", value, 10, &o->levels);
     case 'p': return read_partition(value, &o->partition);
-    default: o->output = value; return FE_OK;
+    default:
+        o->output = value;
+        return *value ? FE_OK : bad_value("output", value, "the name of a file is needed");
     }
 }
 
@@ -297,7 +299,7 @@ static fe_status check_options(const char *command, const box_options *o)
     if (!wrong && o->file && o->output && fe_file_same(o->file, o->output))
         return fe_fail(FE_BAD_INPUT,
                        "%s: --output %s is the mesh that is read, which stays as it is; give another name",
-                       command, fe_printable(o->output));
+                       command, o->output);
     return wrong ? fe_fail(FE_BAD_INPUT, "%s: %s; see meshgen --help", command, wrong) : FE_OK;
 }
 

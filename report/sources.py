@@ -40,6 +40,7 @@ FURTHER = {"scaling.csv": SOLVER[:2], "solves.csv": SOLVER, "anderson.csv": SOLV
            "forms.csv": ("bench/forms/",)}
 
 MEASURED = ("common/", "variants/", "bench/forms/", "bench/element_only")  # what a row of any file can depend on
+UNTIMED = ("common/base/alike.", "common/base/file.", "common/base/lock.")  # but for names, texts and locks of files
 
 COMMIT = re.compile(r"[0-9a-f]{7,40}")  # with "-dirty" behind it nobody knows what was changed
 Tree = dict[str, str]  # hash of each file by its path
@@ -134,7 +135,8 @@ def alike(one: str, other: str, kind: str, variant: str, backend: str, contact: 
 
 
 def _measured(tree: Tree) -> list[tuple[str, str]]:
-    return sorted((path, found) for path, found in tree.items() if path.startswith(MEASURED))
+    return sorted((path, found) for path, found in tree.items()
+                  if path.startswith(MEASURED) and not path.startswith(UNTIMED))
 
 
 def all_alike(one: str, other: str) -> bool:

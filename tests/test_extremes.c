@@ -1,6 +1,7 @@
 /* Problems at the edge of what doubles hold: flat elements, a material that hardly changes its volume, steps
  * that are tiny or far beyond yield, bodies without supports. `solve` gives the right answer, or a line that
  * says why not. The answers are exact: a bar under uniform tension, whatever its mesh. */
+#include "common/mesh/mesh.h"
 #include "tests/child.h"
 #include "tests/common.h"
 #include "tests/result.h"
@@ -209,6 +210,59 @@ static void loads_beside_much_larger_ones(void **state)
     }
 }
 
+/* A sum that cancels is no load: what is left of it by rounding does not make a note. */
+static void loads_in_balance(void **state)
+{
+    (void)state;
+    child_write_problem(
+        "balance.json",
+        (problem){.material = MATERIAL("0.3"),
+                  .supports = ROLLERS,
+                  .loads = "{\"group\": \"z1\", \"traction\": [0, 0, -1]}, {\"group\": \"z0\", \"traction\": "
+                           "[0, 0, 1]}, "
+                           "{\"group\": \"x1\", \"pressure\": 1}, {\"group\": \"x0\", \"pressure\": 1}",
+                  .factors = "1, 0.3"});
+    static const char *const meshes[] = {"-e hex8 -c 4 -d 0.2", "-e tet4 -c 4", "-e hex8 -c 3"};
+    for (size_t k = 0; k < sizeof meshes / sizeof *meshes; k++) {
+        char command[80];
+        snprintf(command, sizeof command, "meshgen box %s -o balance.msh", meshes[k]);
+        child_must(0, command);
+        child_must(0, "solve balance.json --mesh balance.msh --threads 1");
+        child_assert_silent();
+    }
+}
+
+/* Moves all nodes of a mesh file along x. */
+static void move_mesh(const char *from, const char *to, double by)
+{
+    fe_mesh mesh;
+    assert_int_equal(fe_mesh_read(from, 1, &mesh), FE_OK);
+    for (int n = 0; n < mesh.n_node; n++) mesh.x[3 * (size_t)n] += by;
+    assert_int_equal(fe_mesh_write(&mesh, to, 0), FE_OK);
+    fe_mesh_close(&mesh);
+}
+
+/* Strains are differences of coordinates: that few digits of them are left is said. */
+static void meshes_far_from_the_origin(void **state)
+{
+    (void)state;
+    static const struct {
+        double by;
+        const char *said;
+    } runs[] = {
+        {0x1p20, NULL},
+        {0x1p30,
+         "note: coordinates reach 1.07e+09, and there are elements of 0.866: strains keep about 6 digits"}};
+    child_write_problem("moved.json", (problem){.factors = "1"});
+    child_must(0, "meshgen box -e hex8 -c 2 -o moved.msh");
+    for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
+        move_mesh("moved.msh", "far.msh", runs[k].by);
+        child_must(0, "solve moved.json --mesh far.msh --threads 1");
+        assert_int_equal(strstr(child_said, "note: coordinates reach") != NULL, runs[k].said != NULL);
+        if (runs[k].said) assert_holds(child_said, runs[k].said);
+    }
+}
+
 /* A probe takes the nearest node; that it is farther than its elements reach is said. The probe is at 1,
  * 1, 1. */
 static void probes_far_from_the_mesh(void **state)
@@ -248,6 +302,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(small_loads_on_moved_bodies),
         cmocka_unit_test(loads_beside_much_larger_ones),
         cmocka_unit_test(probes_far_from_the_mesh),
+        cmocka_unit_test(loads_in_balance),
+        cmocka_unit_test(meshes_far_from_the_origin),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, child_open, child_close);

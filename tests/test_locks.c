@@ -63,6 +63,43 @@ static void killed_run_leaves_no_lock(void **state)
     assert_int_not_equal(access("r.json.lock", F_OK), 0);
 }
 
+/* A file that has the name of a lock by chance, an input perhaps, stays as it is; so does what a link names.
+ */
+static void other_files_are_no_locks(void **state)
+{
+    static const struct {
+        const char *make, *command, *said;
+    } runs[] = {
+        {"cp p.json x.json.lock", "solve x.json.lock --threads 1 --result x.json",
+         "x.json.lock: is not the lock of a run"},
+        {"cp box.msh x.json.lock", "solve p.json --mesh x.json.lock --threads 1 --result x.json",
+         "x.json.lock: is not the lock of a run"},
+        {"echo precious >x.csv.lock", "solve p.json --threads 1 --curve x.csv",
+         "x.csv.lock: is not the lock of a run"},
+        {"mkdir -p h && cp box.msh h/cube.pvd.lock", "solve p.json --threads 1 --output h",
+         "h/cube.pvd.lock: is not the lock of a run"},
+        {"mkfifo x.json.lock", "solve p.json --threads 1 --result x.json",
+         "x.json.lock: is not the lock of a run"},
+        {"cp box.msh kept && ln -s kept x.json.lock", "solve p.json --threads 1 --result x.json",
+         "x.json.lock: is a link"},
+        {"ln -s nowhere x.json.lock", "solve p.json --threads 1 --result x.json", "x.json.lock: is a link"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        child_must(0, runs[i].make);
+        child_must(0, "ls -lA h x.* kept nowhere 2>/dev/null >before; true");
+        child_must(0, "cat $(find . -maxdepth 2 -name '*.lock' -type f) kept >>before 2>/dev/null; true");
+        child_must(2, runs[i].command);
+        child_assert_said(runs[i].command, "solve", PARTS(runs[i].said));
+        child_must(0, "ls -lA h x.* kept nowhere 2>/dev/null >after; true");
+        child_must(0, "cat $(find . -maxdepth 2 -name '*.lock' -type f) kept >>after 2>/dev/null; true");
+        child_must(0, "cmp before after");
+        child_must(0, "rm -rf h x.json.lock x.csv.lock kept");
+    }
+    child_must(0, "touch x.json.lock"); /* of a run that was killed at once */
+    child_must(0, "solve p.json --threads 1 --result x.json");
+    assert_int_not_equal(access("x.json.lock", F_OK), 0);
+}
+
 /* One after the other, as jobs of an array may run. A run that replaces a result replaces its series. */
 static void series_of_another_run_stays(void **state)
 {
@@ -152,8 +189,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(running_outputs_are_refused), cmocka_unit_test(killed_run_leaves_no_lock),
-        cmocka_unit_test(series_of_another_run_stays), cmocka_unit_test(running_rows_are_refused),
-        cmocka_unit_test(without_locks_runs_go_on),
+        cmocka_unit_test(other_files_are_no_locks),    cmocka_unit_test(series_of_another_run_stays),
+        cmocka_unit_test(running_rows_are_refused),    cmocka_unit_test(without_locks_runs_go_on),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_group, child_close);

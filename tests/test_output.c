@@ -422,12 +422,25 @@ static void curve_replaces_nothing_else(void **state)
         {"solve c.json --curve c.json", "--curve c.json: is the same file as c.json, which is read"},
         {"solve c.json --curve ./box.msh", "--curve ./box.msh: is the same file as "},
         {"solve c.json --curve a --result a", "--curve a: --result writes the same file"},
-        {"solve c.json --curve a.state --result a", "--curve a.state: --result writes the same file"}};
+        {"solve c.json --curve .//a --result $PWD/a", "--curve .//a: --result writes the same file"},
+        {"solve c.json --curve here/a --result a", "--curve here/a: --result writes the same file"},
+        {"solve c.json --curve new/../a --result ./new/../a",
+         "--curve new/../a: --result writes the same file"},
+        {"solve c.json --curve a.state --result a",
+         "--curve a.state: files with the ending .state are a run's own"},
+        {"solve c.json --curve ./a.lock --result a",
+         "--curve ./a.lock: files with the ending .lock are a run's own"},
+        {"solve c.json --result a.state", "--result a.state: files with the ending .state are a run's own"},
+        {"solve c.json --curve new/cube.pvd --output new",
+         "--curve new/cube.pvd: --output new writes the same file"},
+        {"solve c.json --result new/./cube_0001.vtu --output here/new",
+         "--result new/./cube_0001.vtu: --output here/new writes the same file"}};
+    shell("ln -sfn . here");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         child_must(2, commands[i][0]);
         child_assert_said(commands[i][0], "solve", PARTS(commands[i][1]));
     }
-    assert_true(access("a", F_OK) && access("a.state", F_OK));
+    assert_true(access("a", F_OK) && access("a.state", F_OK) && access("new", F_OK));
     child_must(0, CURVE); /* both are what they were */
 }
 

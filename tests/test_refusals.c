@@ -267,6 +267,7 @@ static void meshgen_box_and_info(void **state)
         {"box -c 2 -o x.msh -z", "-z: no such flag"},
         {"box -c 2 -o x.msh --fast", "--fast: no such flag"},
         {"box -c 2 -o", "-o: a value is needed"},
+        {"box -c 2 -o ''", "--output : the name of a file is needed"},
         {"box -c 2 -o none/x.msh", "none/x.msh: cannot be written: No such file or directory"},
         {"box -c 2 -n 2 -o x.msh", "--ranks is a flag of parts"},
         {"parts -c 2", "--ranks is missing"},

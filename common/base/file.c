@@ -80,10 +80,53 @@ fe_status fe_file_text(const char *path, const char *bytes, size_t n, const char
     return FE_OK;
 }
 
+/* The parts of a path behind a folder; those that are empty or "." lead nowhere. */
+static char *behind(char *folder, char *parts)
+{
+    char *rest = NULL;
+    for (char *part = strtok_r(parts, "/", &rest); folder && part; part = strtok_r(NULL, "/", &rest)) {
+        char *longer = NULL;
+        if (!strcmp(part, ".")) continue;
+        if (asprintf(&longer, "%s/%s", strcmp(folder, "/") ? folder : "", part) < 0) longer = NULL;
+        free(folder);
+        folder = longer;
+    }
+    return folder;
+}
+
+char *fe_file_place(const char *path)
+{
+    char *copy = NULL, *folder = NULL;
+    if (asprintf(&copy, "%s%s", *path == '/' ? "" : "./", path) < 0) return NULL;
+    for (char *end = strrchr(copy, '/'); end; end = memrchr(copy, '/', (size_t)(end - copy))) {
+        char *parts = strdup(end + 1), kept = *(end + 1);
+        if (!parts) break;
+        end[1] = 0; /* the folder, and its slash */
+        folder = realpath(copy, NULL);
+        end[1] = kept;
+        if (folder) {
+            folder = behind(folder, parts);
+            free(parts);
+            break;
+        }
+        free(parts);
+        if (errno == ENOMEM) break;
+    }
+    if (!folder && errno != ENOMEM) return copy; /* this process's folder is gone */
+    free(copy);
+    return folder;
+}
+
 int fe_file_same(const char *a, const char *b)
 {
     struct stat s, t;
-    return stat(a, &s) == 0 && stat(b, &t) == 0 && s.st_dev == t.st_dev && s.st_ino == t.st_ino;
+    const int there = stat(a, &s) == 0, other = stat(b, &t) == 0;
+    if (there && other) return s.st_dev == t.st_dev && s.st_ino == t.st_ino;
+    if (there || other) return 0;
+    char *place = fe_file_place(a), *other_place = fe_file_place(b);
+    const int same = place && other_place && !strcmp(place, other_place);
+    free(place), free(other_place);
+    return same;
 }
 
 /* --- temporary files --------------------------------------------------------------------------------- */

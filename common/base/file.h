@@ -15,7 +15,11 @@ fe_status fe_file_read(const char *path, char **text, size_t *n);
  * FE_BAD_INPUT names the mark of UTF-16 or UTF-32. */
 fe_status fe_file_text(const char *path, const char *bytes, size_t n, const char **start);
 
-/* Whether two names lead to the same file that exists. */
+/* The place of a file that may not be there yet: the path from the root, symbolic links of its folders
+ * followed as far as there are folders. To be freed; NULL: no host memory. */
+char *fe_file_place(const char *path);
+
+/* Whether two names lead to the same file, or would once it is there. */
 int fe_file_same(const char *a, const char *b);
 
 typedef struct fe_file {

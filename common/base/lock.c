@@ -59,15 +59,33 @@ static int is_named(int file, const char *name)
            own.st_dev == there.st_dev;
 }
 
+/* Another's file is not taken for the lock of a run that was killed, whose text may be missing. */
+static fe_status check(int file, const char *name)
+{
+    static const char start[] = "process ";
+    char text[sizeof start] = "";
+    struct stat own;
+    if (!fstat(file, &own) && S_ISREG(own.st_mode) &&
+        (own.st_size == 0 ||
+         (own.st_size < 320 && pread(file, text, sizeof start - 1, 0) > 0 && !strcmp(text, start))))
+        return FE_OK;
+    return fe_fail(FE_BAD_INPUT,
+                   "%s: is not the lock of a run, which has this name; move it, or write elsewhere", name);
+}
+
 /* Opens and locks the file l->path; l->file stays -1 where there are no locks or no such file can be. */
 static fe_status take_named(fe_lock *l, const char *path)
 {
     while (1) {
-        l->file = open(l->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+        l->file = open(l->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0666);
+        if (l->file < 0 && errno == ELOOP)
+            return fe_fail(FE_BAD_INPUT, "%s: is a link, and no lock of a run; remove it, or write elsewhere",
+                           l->path);
         if (l->file < 0) return FE_OK; /* what is written says why it cannot be */
-        const int taken = take(l->file, path);
+        fe_status status = check(l->file, l->path);
+        const int taken = status == FE_OK ? take(l->file, path) : -1;
         if (taken > 0 && is_named(l->file, l->path)) return FE_OK;
-        const fe_status status = taken < 0 ? refuse(l->file, path) : FE_OK;
+        if (status == FE_OK && taken < 0) status = refuse(l->file, path);
         if (taken == 0) unlink(l->path);
         close(l->file);
         l->file = -1;
@@ -98,7 +116,7 @@ fe_status fe_lock_open(fe_lock *l, const char *path)
 void fe_lock_close(fe_lock *l)
 {
     if (!l->path) return;
-    unlink(l->path); /* before others may have it */
+    if (is_named(l->file, l->path)) unlink(l->path); /* before others may have it */
     close(l->file);
     free(l->path);
     *l = (fe_lock){0};

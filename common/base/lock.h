@@ -18,8 +18,8 @@ typedef struct fe_lock {
     char *path; /* of the lock; NULL: not locked */
 } fe_lock;
 
-/* FE_BAD_INPUT where another run writes `path`, with the process and the machine that do. A device or pipe
- * has no lock. */
+/* FE_BAD_INPUT where another run writes `path`, with the process and the machine that do, and where what is
+ * called PATH.lock is no lock of a run: it stays as it is. A device or pipe has no lock. */
 fe_status fe_lock_open(fe_lock *l, const char *path);
 /* Accepts a zeroed object. */
 void fe_lock_close(fe_lock *l);

@@ -130,10 +130,11 @@ class Repository(unittest.TestCase):
 
     def test_commits_are_all_alike_by_what_any_row_depends_on(self):
         commits = [self.commit]
-        for path in ("README.md", "bench/case.c", "bench/element_only.cu"):
+        (self.root / "common/base").mkdir()
+        for path in ("README.md", "bench/case.c", "common/base/lock.c", "bench/element_only.cu"):
             (self.root / path).write_text("int changed;\n")
             commits.append(self.committed())
-        self.assertEqual([sources.all_alike(self.commit, c) for c in commits], [True, True, True, False])
+        self.assertEqual([sources.all_alike(self.commit, c) for c in commits], [True, True, True, True, False])
         self.assertFalse(sources.all_alike(self.commit, "1234567"))
         self.assertFalse(sources.all_alike("1234567", "1234567"))
 
@@ -159,6 +160,13 @@ class Repository(unittest.TestCase):
 
 
 class Marks(unittest.TestCase):
+    def test_what_is_not_timed_is_behind_no_row(self):
+        for kind in (*sources.FURTHER, "kernels.csv"):
+            for strategy in sources.strategies():
+                for backend in ("host", "cuda"):
+                    found = sources.files_of(kind, strategy, backend, contact=True)
+                    self.assertEqual([path for path in found if path.startswith(sources.UNTIMED)], [])
+
     def test_marks_are_not_compared(self):
         plain = "- it is so; rows of abc1234, and of def5678 in\n  a line (H100: holds; [rows](x))\n"
         marked = (f"{sources.FOOT}\n- it is so; rows of abc1234{sources.MARK}, and of\n  def5678 in a line (H100: "
