@@ -100,7 +100,8 @@ def lines_of(place: Place, entry: Entry) -> list[list[Cell]]:
                      milli(before + solve.time.value)]
         else:
             told = [Cell(""), Cell(""), Cell(str(lost[0]["status"]).replace("_", " ")), Cell(""), Cell("")]
-        lines.append([Cell(text) for text in words] + told + [Cell(entry.run.marked)])
+        processes = Cell(str(solve.time.processes), solve.time.processes) if solve else Cell("")
+        lines.append([Cell(text) for text in words] + told + [processes, Cell(entry.run.marked)])
     return lines
 
 
@@ -117,9 +118,9 @@ def jacobians_table(model: Model) -> Table | None:
         "jacobians", "What other Jacobians and Anderson acceleration take",
         "Whole solves to the same tolerance, of each place by the strategy that takes least by Newton's method of those "
         "with all Jacobians: Newton and Krylov iterations; time in ms, on GPUs with CUDA graphs; the same over that of "
-        "Newton's method with its consistent tangent; time with the set-ups of mesh, strategy and preconditioner. *Differences*: products are "
-        "differences of residuals, by GMRES. *Frozen tangent*: the elastic one (modified Newton). Depth: of Anderson "
+        "Newton's method with its consistent tangent; time with the set-ups of mesh, strategy and preconditioner. "
+        "*Differences*: products are differences of residuals, by GMRES. *Frozen tangent*: the elastic one (modified Newton). Depth: of Anderson "
         "acceleration. "
         f"{kinds(p.time for p in shown)}.",
         ["card", "problem, DoF", "preconditioner", "strategy", "Jacobian", "depth", "Newton", "Krylov", "solve",
-         "over Newton's method", "with set-ups", "commit"], lines, words=6)
+         "over Newton's method", "with set-ups", "processes", "commit"], lines, words=6)

@@ -368,6 +368,7 @@ def solves_table(model: Model) -> Table | None:
             sent(solve, "bytes_setup", 1e-6),
             *(sent(solve, column, 1 / solve.newton_iterations if solve.newton_iterations else None)
               for column in ("bytes_back", "bytes_halo")),
+            Cell(str(solve.time.processes), solve.time.processes),
             Cell(run.marked)
         ])
     if not rows:
@@ -377,9 +378,10 @@ def solves_table(model: Model) -> Table | None:
         "Whole solves, times in ms: set-up of mesh and strategy (with the search for an order where the strategy leaves "
         "it open), set-up of the preconditioner, solve (interval), solve with CUDA graphs; Newton and Krylov iterations; bytes "
         "that a GPU was sent before the first load step, came back from it, and went to others in exchanges, the last two "
-        "for each Newton iteration, of the GPU with the most. Ranks: GPUs, processes or threads.", [
+        "for each Newton iteration, of the GPU with the most. Ranks: GPUs, processes or threads. Intervals are between "
+        "processes, of one process within it.", [
             "card", "element", "problem", "preconditioner", "strategy", "DoF", "ranks", "set-up", "its set-up", "solve",
-            "with graphs", "Newton", "Krylov", "sent, MB", "back, B/Newton", "halo, B/Newton", "commit"
+            "with graphs", "Newton", "Krylov", "sent, MB", "back, B/Newton", "halo, B/Newton", "processes", "commit"
         ], rows, words=5, wanted=APPENDIX)
 
 

@@ -432,6 +432,12 @@ class Rendered(unittest.TestCase):
             ["patch", "differences", "0", "9", "100 (95.0–105)", "2.00 (1.81–2.21)", "120"],
             ["patch", "frozen tangent", "0", "400", "500 (475–525)", "10.0 (9.05–11.1)", "520"],
             ["patch", "frozen tangent", "5", "60", "150 (143–158)", "3.00 (2.71–3.32)", "170"]])
+        rest = [r for r in several if (r["variant"], r["jacobian"]) != ("patch", "elastic")]
+        with mock.patch.object(small, "SOLVES", small.SOLVES + ["jacobian", "anderson"]):
+            table = jacobians_table(model.build(small.results(self.path / "others", c1=rest)))
+        (taken,) = {line[at["strategy"]].text for line in table.rows}  # one that has all, not the fastest of all
+        self.assertNotEqual(taken, "patch")
+        self.assertEqual(len(table.rows), 5)
         self.assertEqual({place[0] for place in solves_of(built)}, {p.card for p in built.of("solves.csv")})
         self.assertEqual({p.jacobian for some in solves_of(built).values() for p in some}, {"tangent"})
         behind = [line[3].text for line in tables.solves_table(built).rows if line[4].text == "patch"]
