@@ -495,10 +495,10 @@ PROCESSES ?= 3
 reproduce:
 	$(if $(HAVE_PYTHON),,@echo 'reproduce: needs Python with NumPy and SciPy: make info' >&2; exit 2)
 	@$(if $(CLAIM),,echo 'usage: make reproduce CLAIM=NAME [DOFS=N] [MESH=FILE.msh]; docs/claims.md has the names' >&2; exit 2)
-	@$(PYTHON_COMMAND) -m report.reproduce '$(CLAIM)' --dofs '$(DOFS)' --mesh '$(MESH)' --check
+	@$(PYTHON_COMMAND) -m report.reproduce '$(CLAIM)' --dofs '$(DOFS)' --mesh '$(subst ','\'',$(MESH))' --check
 	@echo 'reproduce: building programs first, in $(BUILD); python3 -m report.reproduce $(CLAIM) --build DIR builds none'
 	@$(MAKE) --no-print-directory -j"$$(sh packaging/cores.sh)" programs
-	@$(PYTHON_COMMAND) -m report.reproduce '$(CLAIM)' --processes '$(PROCESSES)' --dofs '$(DOFS)' --mesh '$(MESH)' --build '$(BUILD)'
+	@$(PYTHON_COMMAND) -m report.reproduce '$(CLAIM)' --processes '$(PROCESSES)' --dofs '$(DOFS)' --mesh '$(subst ','\'',$(MESH))' --build '$(BUILD)'
 
 # Two runs, commits or cards.
 compare:

@@ -36,6 +36,7 @@ from __future__ import annotations
 import argparse
 import csv
 import dataclasses
+import functools
 import itertools
 import math
 import pathlib
@@ -65,9 +66,11 @@ Split = tuple[tuple[int, ...], tuple[int, ...]]  # processes of both groups
 
 @dataclasses.dataclass
 class Side:
-    """Rows of one point of one run."""
+    """Rows of one point. of: their folders. A paper's run is of the same sources, by the sum in its settings, also where git
+    does not know its commits."""
 
     rows: list[rows.Row]
+    of: set[pathlib.Path] = dataclasses.field(default_factory=set)
 
     @property
     def medians(self) -> list[float]:
@@ -80,6 +83,10 @@ class Side:
         bad = sorted({str(row["status"]) for row in self.rows if row["status"] != "ok"})
         if bad:
             return "status " + ", ".join(bad)
+        if any(not 0 < time < math.inf for time in self.medians):
+            return "times of 0"
+        if len(self.of) == 1 and all(map(_is_paper, self.of)):
+            return ""
         commits = sorted({str(row["commit"]) for row in self.rows})
         alike = all(sources.all_alike(commits[0], other) for other in commits[1:])
         return "" if alike else "of commits " + ", ".join(commits)
@@ -106,6 +113,14 @@ def name_of(key: Key) -> str:
     return " ".join(words)
 
 
+@functools.cache
+def _is_paper(folder: pathlib.Path) -> bool:
+    try:
+        return (folder / "settings.txt").read_text().startswith("paper; ")
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
 def load(path: pathlib.Path) -> dict[Key, Side]:
     """Rows below a folder or of a file, by point. Those of several runs are of several processes; those of several
     files of a run are not, so that of each point the first file counts, scaling.csv before scaling-peer.csv. Fault
@@ -119,6 +134,7 @@ def load(path: pathlib.Path) -> dict[Key, Side]:
             if file_of.setdefault((file.parent, key), file) == file:
                 side = sides.setdefault(key, Side([]))
                 side.rows += [] if rows.disturbed(row) else [row]
+                side.of.add(file.parent)
     if not sides:
         raise rows.Fault(f"{path}: holds no rows")
     return sides

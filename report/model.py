@@ -375,8 +375,11 @@ class Model:
 def read_record(path: pathlib.Path) -> tuple[tuple[str, str], ...]:
     if not path.is_file():
         return ()
-    with open(path, newline="", encoding="utf-8") as file:
-        return tuple((line[0], line[1]) for line in csv.reader(file) if len(line) == 2)
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            return tuple((line[0], line[1]) for line in csv.reader(file) if len(line) == 2)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise Fault(f"{path}: is no record of a machine: {error}") from error
 
 
 UNTOLD = "-"  # in a record and in tables: the machine does not say

@@ -30,7 +30,9 @@ exit 0  reproduced: the direction is that of committed rows (also where it fails
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
+import fcntl
 import os
 import pathlib
 import re
@@ -38,7 +40,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from report import packages
 
@@ -302,8 +304,26 @@ def run(a: argparse.Namespace) -> int:
         print(f"there {'is no GPU' if gpus_here() == 0 else f'are {gpus_here()} GPUs'}\n{NOT_HERE}")
         return UNMEASURED
     folder = build / "reproduce" / claim.name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    with locked(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        return told_by(claim, build, folder, processes)
+
+
+@contextlib.contextmanager
+def locked(folder: pathlib.Path) -> Iterator[None]:
+    """For one run at a time; Fault where another one measures this claim there."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(folder.with_name(f"{folder.name}.lock"), "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise rows.Fault(f"{folder}: another run measures this claim there: wait for it, or name another --build") from error
+        yield
+
+
+def told_by(claim: Claim, build: pathlib.Path, folder: pathlib.Path, processes: int) -> int:
+    """Measures, compares with committed rows, and says it."""
     measure(claim, build, folder, processes)
     verdict = decide(claim, "here", [folder], alone=True)
     (_, before), = decide_all([claim])

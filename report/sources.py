@@ -41,37 +41,56 @@ FURTHER = {"scaling.csv": SOLVER[:2], "solves.csv": SOLVER, "anderson.csv": SOLV
 
 MEASURED = ("common/", "variants/", "bench/forms/", "bench/element_only")  # what a row of any file can depend on
 UNTIMED = ("common/base/alike.", "common/base/file.", "common/base/lock.")  # but for names, texts and locks of files
+# What is solved and on which meshes; no row tells it, and a run is of one.
+INPUTS = ("bench/problems/", "meshgen/irregular.c", "meshgen/box.c", "meshgen/bracket/", "variants/variants.def")
 
 COMMIT = re.compile(r"[0-9a-f]{7,40}")  # with "-dirty" behind it nobody knows what was changed
 Tree = dict[str, str]  # hash of each file by its path
 
 
 @functools.cache
-def tree_of(commit: str) -> Tree | None:
-    """None where there is no such commit here."""
+def _all_of(commit: str) -> Tree | None:
+    """Of all files of FOLDERS and meshgen. None where there is no such commit here."""
     if not COMMIT.fullmatch(commit):
         return None
     try:
-        done = subprocess.run(["git", "ls-tree", "-r", commit, "--", *FOLDERS], cwd=ROOT, capture_output=True,
+        done = subprocess.run(["git", "ls-tree", "-r", commit, "--", *FOLDERS, "meshgen"], cwd=ROOT, capture_output=True,
                               text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return None
     if done.returncode:
         return None
     lines = (line.split("\t") for line in done.stdout.splitlines())
-    return {path: about.split()[2] for about, path in lines if path.endswith(SUFFIXES)}
+    return {path: about.split()[2] for about, path in lines}
+
+
+@functools.cache
+def _all_now() -> Tree:
+    """Of the files as they are, of those that count."""
+    found: Tree = {}
+    for folder in (*FOLDERS, "meshgen"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            name = str(path.relative_to(ROOT))
+            if (path.suffix in SUFFIXES or name.startswith(INPUTS)) and path.is_file():
+                data = path.read_bytes()
+                found[name] = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+    return found
+
+
+def _sources(tree: Tree) -> Tree:
+    return {path: found for path, found in tree.items() if path.startswith(tuple(f"{f}/" for f in FOLDERS)) and path.endswith(SUFFIXES)}
+
+
+@functools.cache
+def tree_of(commit: str) -> Tree | None:
+    """None where there is no such commit here."""
+    tree = _all_of(commit)
+    return None if tree is None else _sources(tree)
 
 
 @functools.cache
 def tree_now() -> Tree:
-    """Of the files as they are."""
-    found: Tree = {}
-    for folder in FOLDERS:
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in SUFFIXES and path.is_file():
-                data = path.read_bytes()
-                found[str(path.relative_to(ROOT))] = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
-    return found
+    return _sources(_all_now())
 
 
 @functools.cache
@@ -135,19 +154,24 @@ def alike(one: str, other: str, kind: str, variant: str, backend: str, contact: 
 
 
 def _measured(tree: Tree) -> list[tuple[str, str]]:
-    return sorted((path, found) for path, found in tree.items()
-                  if path.startswith(MEASURED) and not path.startswith(UNTIMED))
+    """What a run is of: files that a row of any kind can depend on, problems and meshes. Markdown does not count."""
+    def counts(path: str) -> bool:
+        if path.startswith(INPUTS):
+            return not path.endswith(".md")
+        return path.startswith(MEASURED) and path.endswith(SUFFIXES) and not path.startswith(UNTIMED)
+
+    return sorted((path, found) for path, found in tree.items() if counts(path))
 
 
 def all_alike(one: str, other: str) -> bool:
-    """Whether no file that any row depends on differs between two commits."""
-    tree, other_tree = tree_of(one), tree_of(other)
+    """Whether no file that a run is of differs between two commits."""
+    tree, other_tree = _all_of(one), _all_of(other)
     return tree is not None and other_tree is not None and _measured(tree) == _measured(other_tree)
 
 
 def digest() -> str:
-    """Of the files that any row depends on, as they are: where two are equal, nobody needs their commits."""
-    return hashlib.sha256(repr(_measured(tree_now())).encode()).hexdigest()[:12]
+    """Of the files that a run is of, as they are: where two are equal, nobody needs their commits."""
+    return hashlib.sha256(repr(_measured(_all_now())).encode()).hexdigest()[:12]
 
 
 def has_contact(operation: object) -> bool:

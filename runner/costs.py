@@ -186,7 +186,10 @@ def read_points(path: pathlib.Path, machine: str, gmsh: bool) -> list[Record]:
     for row in table:
         if row["status"] not in ("done", "stopped") or not row["took_s"]:
             continue
-        point = studies.parse(str(row["point"])) or points.parse(str(row["point"]))
+        try:
+            point = studies.parse(str(row["point"])) or points.parse(str(row["point"]))
+        except (KeyError, ValueError, IndexError, TypeError):
+            continue  # of another list
         if row["energy"] and not point.measures_energy():
             continue  # of an earlier list, where a point had its energy beside all else
         work = work_of(point, int(row["strategies"]), int(row["repetitions"]), gmsh)

@@ -33,7 +33,7 @@ def measured(own: pathlib.Path, settings: str, tasks: Iterable[experiments.Task]
             told = (file.parent / "settings.txt").read_text().strip()
             with open(file, newline="", encoding="utf-8") as opened:
                 taken = {(row["point"], int(row["process"])): int(row["repetitions"]) for row in csv.DictReader(opened)}
-        except (OSError, KeyError, ValueError):
+        except (OSError, KeyError, ValueError, TypeError):
             continue  # of a run that was begun by hand
         commit = folder.commit_of(told)
         if file.parent == own or not commit or commit == here.commit or not folder.may_be_one_run(told, settings):

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from runner import points, studies
+from runner.here import warn
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "experiments"
 KEYS = {"name", "question", "program", "pass", "axes", "only", "repetitions", "processes"}
@@ -136,9 +137,33 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def whole(name: str, text: str, what: str) -> int:
-    if not text.isdigit():
+    if not (text.isascii() and text.isdigit()):
         raise Fault(f"{name}={text}: is not a whole number{what}")
     return int(text)
+
+
+SIZE = r"[1-9]\d{1,9}"
+MESH = rf"(irregular|slender)@{SIZE}|[1-9]\d{{0,5}}x[1-9]\d{{0,5}}x[1-9]\d{{0,5}}|bracket[1-9]?"
+PROBLEM = rf"bracket[1-9]?|(bending|stretched)([1-9]\d{{0,3}}|@{SIZE})|(tube|beam)[1-9]\d{{0,3}}"
+# What the words of a list may be, and how that is said.
+WORDS = {
+    **dict.fromkeys(("SIZES", "WEAK", "SOCKET"), (SIZE, "degrees of freedom, as 25000")),
+    **dict.fromkeys(("MESHES",), (MESH, "a mesh: irregular@5000000, slender@1000000, 119x119x119, bracket or bracket3")),
+    **dict.fromkeys(("STRONG", "FURTHER"), (f"{SIZE}|{MESH}", "degrees of freedom or a mesh, as 25000, irregular@5000000, "
+                                            "119x119x119 or bracket3")),
+    "SOLVES": (PROBLEM, "a problem: bracket, bending32, stretched46, bending@300000, tube32 or beam16"),
+    "RANKS": (r"[1-9]\d{0,4}", "a number of ranks"),
+    "ELEMENTS": (r"(tet4|hex8|tet10|hex27)(_\w+)?", "an element: tet4, hex8, tet10 or hex27"),
+    "PRECONDITION": ("block-jacobi|multigrid|chebyshev|none", "block-jacobi, multigrid, chebyshev or none"),
+}
+
+
+def check(name: str, found: tuple[str, ...]) -> None:
+    """Fault where a word of a list is not of its kind."""
+    pattern, wanted = WORDS[name.partition("_")[0]]
+    for word in found:
+        if not re.fullmatch(pattern, word):
+            raise Fault(f"{name}={' '.join(found)}: {word} is not {wanted}")
 
 
 def powers_of_two(most: int, threads: int) -> tuple[str, ...]:
@@ -159,17 +184,18 @@ def variables_of(environment: Mapping[str, str], settings: Settings, here: point
         if backend not in ("cuda", "host"):
             raise Fault(f"BACKENDS={' '.join(backends)}: {backend} is neither host nor cuda")
     threads = whole("THREADS", here.threads, "") if here.threads else 1
+    if threads < 1:
+        raise Fault(f"THREADS={here.threads}: at least 1 is needed")
     lists: dict[str, tuple[str, ...]] = {}
     for name in ("ELEMENTS", "PRECONDITION") + tuple(f"{n}_{b}" for n in LISTS for b in ("cuda", "host")):
         kind, _, backend = name.partition("_")
         if environment.get(name):
-            lists[name] = words(environment[name])
+            lists[name] = tuple(dict.fromkeys(words(environment[name])))
+            check(name, lists[name])
         elif kind == "RANKS" and name not in defaults:
             lists[name] = powers_of_two(here.capacity.get(backend, 0), threads if backend == "host" else 1)
         else:
             lists[name] = tuple(defaults[name])
-        for counts in lists[name] if kind == "RANKS" else ():
-            whole(name, counts, " of ranks")
         missing = {"SOLVES": "solves", "RANKS": "scaling"}.get(kind)
         if missing and not paper and (missing not in here.programs or not here.few):
             lists[name] = ()
@@ -311,7 +337,9 @@ def points_of(experiment: Experiment, backend: str, variables: Variables, fine: 
         found = solve_points(experiment, backend, variables, fine)
     else:
         found = study_points(experiment, backend, variables)
-    return [point for point in found if not experiment.only or point.element in experiment.only]
+    asked = variables.of_studies.get("element") if "element" in experiment.axes else None
+    return [point for point in found if (not experiment.only or point.element in experiment.only)
+            and (not asked or points.shape_of(point.element) in asked)]
 
 
 def pass_of(experiment: Experiment, backend: str, variables: Variables) -> str:
@@ -351,8 +379,12 @@ def plan(experiments: list[Experiment], settings: Settings, variables: Variables
 def without_repeats(tasks: list[Task]) -> Iterator[Task]:
     seen: dict[points.Point, Task] = {}
     for task in tasks:
-        earlier = seen.get(task.point)
+        box = task.point.as_box()
+        earlier = seen.get(box)
+        if earlier and earlier.point.size != task.point.size:
+            warn(f"{task.point.element}, {task.point.size}: the same box as {earlier.point.size}, measured once")
+            continue
         if earlier and earlier.repetitions >= task.repetitions and earlier.processes >= task.processes:
             continue
-        seen[task.point] = task
+        seen[box] = task
         yield task

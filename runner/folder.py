@@ -44,12 +44,12 @@ def commit_of(settings: str) -> str:
     return next((word.rstrip(";") for before, word in zip(words, words[1:]) if before == "febench"), "")
 
 
-SOURCES = re.compile(r"; sources ([0-9a-f]{12})(?=;)")
+SUMS = re.compile(r"; (sources|flags) ([0-9a-f]{12})(?=;)")
 
 
 def but_commit(settings: str) -> str:
-    """Without what two commits of the same sources may have of their own."""
-    return SOURCES.sub("", settings.replace(commit_of(settings) or "\0", "", 1))
+    """Without what two commits of the same sources may have of their own, and without sums, which older folders lack."""
+    return SUMS.sub("", settings.replace(commit_of(settings) or "\0", "", 1))
 
 
 def may_be_one_run(told: str, settings: str) -> bool:
@@ -58,13 +58,16 @@ def may_be_one_run(told: str, settings: str) -> bool:
 
 
 def is_one_run(told: str, settings: str) -> bool:
-    """A paper's run is of the same sources, whatever else has changed between two commits: those whose sum is the same,
-    or, of settings without a sum, those of commits that are here."""
+    """A paper's run is of the same flags and sources, whatever else has changed between two commits: of sources whose sum
+    is the same, or of commits that are here."""
     if told == settings:
         return True
-    sums = [SOURCES.findall(text) for text in (told, settings)]
-    return may_be_one_run(told, settings) and (
-        [] != sums[0] == sums[1] or sources.all_alike(commit_of(told), commit_of(settings)))
+    if not may_be_one_run(told, settings):
+        return False
+    sums, own = (dict(SUMS.findall(text)) for text in (told, settings))
+    if sums.get("flags", own.get("flags")) != own.get("flags"):
+        return False
+    return sums.get("sources") == own["sources"] or sources.all_alike(commit_of(told), commit_of(settings))
 
 
 def choose(results: pathlib.Path, here: points.Here, settings: str) -> pathlib.Path:
@@ -72,7 +75,7 @@ def choose(results: pathlib.Path, here: points.Here, settings: str) -> pathlib.P
     for old in sorted((results / here.machine).glob("*"), key=lambda path: (here.commit in path.name, path.name), reverse=True):
         try:
             told = (old / SETTINGS).read_text().removesuffix("\n")
-        except OSError:
+        except (OSError, UnicodeDecodeError):
             continue
         if is_one_run(told, settings):
             return old
@@ -86,6 +89,20 @@ def choose(results: pathlib.Path, here: points.Here, settings: str) -> pathlib.P
     return folder
 
 
+def cut_line(lines: list[str]) -> int:
+    """The number of the first line that has not as many cells as the first one; 0: none."""
+    counts = [len(next(csv.reader([line]), [])) if "\0" not in line else -1 for line in lines]
+    return next((i for i, n in enumerate(counts, 1) if n != counts[0] or not lines[i - 1].endswith("\n")), 0)
+
+
+def parse(name: str) -> points.Point:
+    """The point of this name; ValueError where it is none."""
+    try:
+        return studies.parse(name) or points.parse(name)
+    except (KeyError, ValueError, IndexError, TypeError) as error:
+        raise ValueError(f"{name} is the name of no point") from error
+
+
 class Folder:
     def __init__(self, path: pathlib.Path, settings: str) -> None:
         if any(c.isspace() for c in str(path)):
@@ -97,8 +114,8 @@ class Folder:
         self.copies: list[pathlib.Path] = []
 
     def full_disk(self) -> Failure:
-        return Failure(f"{self.path}: cannot be written: its disk is full (or it is not ours). Finished points are "
-                       "kept: free some space, then run it again")
+        return Failure(f"{self.path}: cannot be written: its disk is full, or it is not ours, or no folder. Finished "
+                       "points are kept: free some space, then run it again")
 
     def room(self) -> bool:
         """A megabyte."""
@@ -113,13 +130,17 @@ class Folder:
 
     def open(self) -> None:
         """Locked for this process and its children."""
+        is_new = not self.path.exists()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             if not self.scratch.exists():
                 self.take_over()
-        except OSError as error:
-            raise self.full_disk() from error
-        if not self.room():
+            is_full = not self.room()
+        except OSError:
+            is_full = True
+        if is_full:
+            if is_new:  # or each try would leave one
+                shutil.rmtree(self.path, ignore_errors=True)
             raise self.full_disk()
         self.lock = os.open(self.scratch / "lock", os.O_CREAT | os.O_RDWR)
         try:
@@ -129,6 +150,24 @@ class Folder:
                           "it has ended") from error
         if not (self.path / SETTINGS).exists():
             (self.path / SETTINGS).write_text(self.settings + "\n")
+        self.forget_lost_rows()
+
+    def forget_lost_rows(self) -> None:
+        """A process whose rows are gone or cut is measured again."""
+        published = {path.name.partition(PUBLISHED)[0] for path in self.scratch.glob(f"*{PUBLISHED}.*")}
+        for done in sorted(self.scratch.glob("*.done")):
+            path = done.with_name(done.name.removesuffix(".done") + ".rows.csv")
+            if not path.exists() and path.name.partition("-")[0] in published:
+                continue  # among the rows of all
+            try:
+                lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+                lost = "has no rows" if len(lines) < 2 else f"line {cut} is cut" if (cut := cut_line(lines)) else ""
+            except (OSError, UnicodeDecodeError) as error:
+                lost = str(error.strerror if isinstance(error, OSError) else "is no text")
+            if lost:
+                warn(f"{path}: {lost}: this process is measured again")
+                done.unlink()
+                path.unlink(missing_ok=True)
 
     def take_over(self) -> None:
         """Makes scratch/ of what was published: which points are finished, and the rows of all in one file. At once, so
@@ -140,8 +179,13 @@ class Folder:
                 (new / f"{name_of(row['point'], int(row['process']))}.done").write_text(row["repetitions"] + "\n")
                 (new / "seed").write_text(row["seed"] + "\n")
             for target, programs, suffixes in studies.TARGETS:
-                lines = [line for line in self.published_lines(target)
-                         if line.rstrip("\n").rpartition(",")[2] not in GIVEN_UP]
+                whole = self.published_lines(target)
+                if not whole and suffixes[0] == "rows.csv" and any(
+                        row["point"].partition("-")[0] in programs for row in self.published_points()):
+                    raise self.damaged(self.path / target, "it is not there, and finished.csv names its points")
+                if cut := cut_line(whole):
+                    raise self.damaged(rows.packed(self.path / target), f"line {cut} is cut")
+                lines = [line for line in whole if line.rstrip("\n").rpartition(",")[2] not in GIVEN_UP]
                 if lines:
                     (new / f"{programs[0]}{PUBLISHED}.{suffixes[0]}").write_text("".join(lines), encoding="utf-8")
             new.replace(self.scratch)
@@ -159,15 +203,27 @@ class Folder:
         path = self.path / "finished.csv"
         if not path.exists():
             return []
-        with open(path, newline="", encoding="utf-8") as file:
-            return list(csv.DictReader(file))
+        try:
+            with open(path, newline="", encoding="utf-8") as file:
+                found = list(csv.DictReader(file))
+            for row in found:
+                int(row["process"]), int(row["repetitions"]), int(row["seed"]), parse(row["point"])
+        except (ValueError, KeyError, TypeError, csv.Error) as error:
+            raise self.damaged(path, f"it is no list of points, processes, repetitions and seeds: {error}") from error
+        return found
+
+    def damaged(self, path: pathlib.Path, why: str) -> Failure:
+        return Failure(f"{path}: is damaged: {why}; restore it, or move {self.path} away for a run of its own")
 
     def seed(self, given: int | None) -> int:
         """Of the random orders; one for all that goes on here."""
         path = self.scratch / "seed"
         if not path.exists():
             path.write_text(f"{random.SystemRandom().randrange(2**31) if given is None else given}\n")
-        return int(path.read_text())
+        try:
+            return int(path.read_text())
+        except ValueError as error:
+            raise self.damaged(path, "it is no number") from error
 
     def copy_programs(self, programs: dict[str, pathlib.Path]) -> dict[str, pathlib.Path]:
         """So that a build beside the sweep changes nothing."""

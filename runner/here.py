@@ -178,7 +178,10 @@ def find_here(environment: Mapping[str, str], few: Iterable[str],
     kernels = str(programs["kernels"])
     cores = int(output_of(["sh", "packaging/cores.sh"]) or 1)
     listed = [line.split()[0] for line in (output_of([kernels, "--fe_list"]) or "").splitlines() if line.split()]
-    chosen = (environment.get("VARIANTS") or "").replace(",", " ").split()
+    chosen = list(dict.fromkeys((environment.get("VARIANTS") or "").replace(",", " ").split()))
+    for name in chosen:
+        if listed and name not in ("element_only", *listed):
+            raise Failure(f"VARIANTS: {name}: there is no such strategy in {kernels}; it has {' '.join(listed)}", 2)
     options = {name: output_of([str(path), "--help"]) or "" for name, path in programs.items()}
     counted = frozenset(name for name, text in options.items()
                         if f"--{'fe_' if name == 'kernels' else ''}process" in text)
@@ -205,6 +208,13 @@ def checksum(paths: Iterable[pathlib.Path]) -> int:
     return found
 
 
+def flags_of(build: pathlib.Path) -> str:
+    """A sum of the compilers' flags, without paths, which tell where a library is and not what is built."""
+    words = [word for path in sorted(build.glob("flags-*")) for word in path.read_text(errors="replace").split()
+             if "/" not in word]
+    return hashlib.sha256(" ".join(words).encode()).hexdigest()[:12]
+
+
 def settings_line(here: points.Here, repetitions: int, paper: bool) -> str:
     """Runs with one text belong into one folder: of one build, or of a paper, whose pieces may come from several builds
     of one commit."""
@@ -212,8 +222,10 @@ def settings_line(here: points.Here, repetitions: int, paper: bool) -> str:
     shared = f"{'; '.join(version.splitlines())}; threads {here.threads or 'all'}, strategies " \
         f"{' '.join(here.strategies)} and {' '.join(here.few)}, repetitions {repetitions or 'as listed'}"
     dirty = here.commit.endswith("-dirty")
+    flags = flags_of(here.build)
     if paper and not dirty:
-        return f"paper; sources {sources.digest()}; {shared}"
-    files = sorted(path for top in SOURCES for path in pathlib.Path(top).rglob("*")) if dirty else []
-    sums = f"flags {checksum([here.build / 'flags'])}, sources {checksum(files)}"
+        return f"paper; sources {sources.digest()}; flags {flags}; {shared}"
+    changes = dirty or here.commit == "unknown"  # nothing else tells what was built
+    files = sorted(path for top in SOURCES for path in pathlib.Path(top).rglob("*")) if changes else []
+    sums = f"flags {flags}, sources {checksum(files)}"
     return f"{'paper; ' if paper else ''}{sums}; {shared}"

@@ -147,6 +147,10 @@ class Point:
         """About as many degrees of freedom."""
         return size_of(self.size, gmsh)
 
+    def as_box(self) -> Point:
+        """The same for all sizes that make one box; itself where the size is that of a problem."""
+        return self
+
     def family(self) -> str:
         """Points of one family take times that go with their size."""
         return mesh_family(self.size)
@@ -175,6 +179,16 @@ def size_of(size: str, gmsh: bool) -> float:
     if len(cells) == 3:
         return 3.0 * int(cells[0]) * int(cells[1]) * int(cells[2])
     return float(size.rsplit("@", 1)[-1])
+
+
+def cells_of(size: str, element: str) -> tuple[int, int, int] | None:
+    """Of a box, as kernels and scaling make it (bench/timed_mesh.c); None of another mesh."""
+    if size.isdigit():
+        steps = 2 if element in QUADRATIC else 1
+        cells = max(2, math.floor((math.cbrt(int(size) / 3.0) - 1.0) / steps + 0.5))
+        return cells, cells, cells
+    parts = size.split("x")
+    return (int(parts[0]), int(parts[1]), int(parts[2])) if len(parts) == 3 else None
 
 
 def mesh_family(size: str) -> str:
@@ -276,7 +290,13 @@ class Kernels(Point):
 
     def needs(self, here: Here) -> str:
         missing = super().needs(here)
+        if not missing and self.family() == "bracket" and self.element in QUADRATIC:
+            return "linear elements: kernels refines the bracket, and refines no quadratic ones"
         return missing or ("solve" if self.is_part() and "solve" not in here.programs else "")
+
+    def as_box(self) -> Point:
+        cells = cells_of(self.size, self.element)
+        return dataclasses.replace(self, size="x".join(map(str, cells))) if cells else self
 
     def mesh_to_make(self, here: Here) -> str:
         if self.is_part():

@@ -52,7 +52,11 @@ class Run:
     def __init__(self, environment: Mapping[str, str], first_look: bool = False) -> None:
         self.environment, self.first_look = environment, first_look
         self.paper = is_set(environment.get("PAPER"))
-        self.start = float(environment.get("BENCH_START") or self.now())
+        begun = environment.get("BENCH_START") or str(self.now())
+        try:
+            self.start = float(begun)
+        except ValueError as error:
+            raise Failure(f"BENCH_START={begun}: is no time in seconds since 1970", 2) from error
         self.settings = experiments.read_settings()
         few = () if self.paper else self.settings.tables["variables"]["FEW"]
         here, cores = find_here(environment, few, first_look)
@@ -223,7 +227,7 @@ class Run:
             if needs == points.QUADRATIC_BUILD:
                 without_quadratic += 1
                 continue
-            if needs and last == "studies":
+            if needs:
                 warn(f"{task.point.name()} cannot be measured: it needs {needs}")
                 self.counts.refused += 1
                 continue
@@ -401,7 +405,7 @@ def main() -> int:
     except Failure as failure:
         warn(str(failure))
         return failure.code
-    except experiments.Fault as fault:
+    except (experiments.Fault, rows.Fault) as fault:
         warn(str(fault))
         return 2
     except Interrupted:

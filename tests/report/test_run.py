@@ -217,9 +217,25 @@ class List(Folder):
                 experiments.of_each(problem, 2)
 
     def test_variables_that_are_not_numbers_are_refused(self):
-        for name in ("BUDGET", "REPETITIONS", "THREADS", "RANKS_host"):
-            with self.assertRaisesRegex(experiments.Fault, f"{name}=x1: is not a whole number"):
-                self.make(**{name: "x1"})
+        for name in ("BUDGET", "REPETITIONS", "THREADS"):
+            for text in ("x1", "\u00b2"):
+                with self.assertRaisesRegex(experiments.Fault, f"{name}={text}: is not a whole number"):
+                    self.make(**{name: text})
+        for name, texts, wanted in (
+                ("SIZES_host", ("abc", "1000,5000", "0x10", "-5", "nan", "1e3", "0"), "degrees of freedom, as 25000"),
+                ("MESHES_host", ("nosuch", "irregular", "irregular@", "20x20", "0x5x5", "a@b"), "a mesh: irregular@5000000"),
+                ("SOLVES_host", ("nosuch", "bending", "bendingx", "bending0"), "a problem: bracket, bending32"),
+                ("STRONG_host", ("abc",), "degrees of freedom or a mesh"), ("RANKS_host", ("x1", "0"), "a number of ranks"),
+                ("ELEMENTS", ("nosuch",), "an element: tet4"), ("PRECONDITION", ("ilu",), "block-jacobi, multigrid")):
+            for text in texts:
+                with self.assertRaisesRegex(experiments.Fault, re.escape(f"{text} is not {wanted}")):
+                    self.make(**{name: f"{text} 7"})  # a 0 alone is none
+        for name, text in (("BENCH_START", "abc"), ("VARIANTS", "patch nosuch")):
+            with self.assertRaisesRegex(Failure, f"{name}.*(abc|nosuch)") as caught:
+                self.make(**{name: text})
+            self.assertEqual(caught.exception.code, 2)
+        with self.assertRaisesRegex(experiments.Fault, "THREADS=0: at least 1"):
+            self.make(THREADS="0")
         with self.assertRaisesRegex(experiments.Fault, "there is no pass zero"):
             self.make(PASSES="zero")
         with self.assertRaisesRegex(Failure, "there is no experiment zero"):
@@ -782,6 +798,78 @@ class Paper(Folder):
             run.Run(self.environment(**self.LIST))
         self.assertIn(f"{first.folder.path}: whether its run goes on cannot be told: this clone does not hold its commit, abc",
                       text.getvalue())
+
+    def test_other_flags_begin_a_run_of_their_own(self):
+        """Of what is built; where a library is counts for nothing. So does what an older folder does not tell."""
+        flags = self.top / "build" / "flags-c"
+        flags.write_text("gcc -O3 -I/opt/one\n")
+        for variables in (self.LIST, {}):
+            first = self.make(**variables)
+            self.said(first)
+            flags.write_text("gcc -O3 -I/opt/other\n")
+            self.assertEqual(self.make(**variables).folder.path, first.folder.path)
+            flags.write_text("gcc -O0 -I/opt/one\n")
+            self.assertNotEqual(self.make(**variables).folder.path, first.folder.path)
+            if variables:
+                told = first.folder.path / folder.SETTINGS
+                told.write_text(re.sub(r"; flags \w+", "", told.read_text()))
+                self.assertEqual(self.make(**variables).folder.path, first.folder.path)
+            flags.write_text("gcc -O3 -I/opt/one\n")
+
+    def test_sources_count_where_no_commit_tells_them(self):
+        self.build(gpus=0, commit="unknown")
+        first = self.make()
+        self.said(first)
+        self.assertEqual(self.make().folder.path, first.folder.path)
+        with unittest.mock.patch("runner.here.checksum", lambda files: 5):
+            self.assertNotEqual(self.make().folder.path, first.folder.path)
+
+    def test_processes_whose_rows_are_gone_are_measured_again(self):
+        first = self.make(**self.LIST)
+        self.said(first)
+        paths = sorted(first.folder.scratch.glob("kernels-*.rows.csv"))[:3]
+        paths[0].unlink()
+        paths[1].write_text(paths[1].read_text()[:-5])
+        paths[2].write_text("")
+        second = self.make(**self.LIST)
+        _, text = self.said(second)
+        self.assertEqual(second.counts.measured, 3)
+        for path in paths:
+            self.assertRegex(text, f"{re.escape(str(path))}: .*: this process is measured again")
+            self.assertTrue(path.read_text().endswith("\n"))
+
+    def test_a_damaged_folder_is_one_line(self):
+        first = self.make(**self.LIST)
+        self.said(first)
+        self.gathered(first)
+        shutil.rmtree(first.folder.scratch)
+        finished, kernels = first.folder.path / "finished.csv", first.folder.path / "kernels.csv"
+        good = {path: path.read_text() for path in (finished, kernels)}
+        for path, text, said in (
+                (finished, good[finished].replace(",5,", ",x,", 1), "finished.csv: is damaged"),
+                (finished, good[finished].replace("kernels-", "kornels-", 1), "is the name of no point"),
+                (finished, good[finished].partition("\n")[2], "finished.csv: is damaged"),
+                (finished, good[finished][:-4], "finished.csv: is damaged"),
+                (kernels, good[kernels][:-4], r"kernels.csv: is damaged: line \d+ is cut"),
+                (kernels, "", "kernels.csv: is damaged: it is not there")):
+            path.write_text(text)
+            with self.assertRaisesRegex(Failure, said):
+                self.make(**self.LIST).folder.open()
+            path.write_text(good[path])
+        (first.folder.path.parent / "other").mkdir()
+        (first.folder.path.parent / "other" / folder.SETTINGS).write_bytes(b"\xff\xfe")
+        (first.folder.path.parent / "other" / "finished.csv").write_text("point,process,repetitions,seed\nkernels\n")
+        again = self.make(**self.LIST)
+        self.said(again)
+        self.assertEqual(again.counts.measured, 0)
+
+    def test_two_sizes_of_one_box_are_measured_once(self):
+        out = io.StringIO()
+        with contextlib.redirect_stderr(out):
+            one = run.Run(self.environment(EXPERIMENTS="sizes", SIZES_host="1000 1010 2000", MESHES_host="6x6x6 5x7x7",
+                                           ELEMENTS="tet4"))
+        self.assertEqual([task.point.size for task in one.tasks], ["1000", "2000", "5x7x7"])
+        self.assertIn("tet4, 1010: the same box as 1000, measured once", out.getvalue())
 
     def test_missing_says_what_is_needed_and_writes_nothing(self):
         code, text = self.said(self.make(PAPER="1", MISSING="1", BACKENDS="cuda host"))

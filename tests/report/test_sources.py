@@ -62,8 +62,9 @@ class Repository(unittest.TestCase):
         return self.git("rev-parse", "HEAD")[:12]
 
     def forget(self) -> None:
-        for cached in (sources.tree_of, sources.tree_now, sources.folders_of, sources.files_of, sources.changed):
-            cached.cache_clear()
+        for cached in vars(sources).values():
+            if hasattr(cached, "cache_clear") and cached.__module__ == sources.__name__:
+                cached.cache_clear()
 
     def changed_by(self, path: str, *questions: tuple) -> list[bool | None]:
         """kind, strategy, backend, and whether with contact"""
@@ -130,11 +131,20 @@ class Repository(unittest.TestCase):
 
     def test_commits_are_all_alike_by_what_any_row_depends_on(self):
         commits = [self.commit]
-        (self.root / "common/base").mkdir()
+        for folder in ("common/base", "bench/problems", "meshgen"):
+            (self.root / folder).mkdir()
         for path in ("README.md", "bench/case.c", "common/base/lock.c", "bench/element_only.cu"):
             (self.root / path).write_text("int changed;\n")
             commits.append(self.committed())
         self.assertEqual([sources.all_alike(self.commit, c) for c in commits], [True, True, True, True, False])
+        for path in ("bench/problems/tube.json", "meshgen/irregular.c"):  # what is solved, and on what
+            sums = sources.digest()
+            (self.root / path).write_text("changed\n")
+            before, after = commits[-1], self.committed()
+            self.forget()
+            self.assertFalse(sources.all_alike(before, after))
+            self.assertNotEqual(sources.digest(), sums)
+            commits.append(after)
         self.assertFalse(sources.all_alike(self.commit, "1234567"))
         self.assertFalse(sources.all_alike("1234567", "1234567"))
 
