@@ -292,6 +292,12 @@ class Verdicts(unittest.TestCase):
         self.assertIn("2 points: 2 not comparable", other)
         mixed = self.run_of("e", ROW, of_process(ROW.replace(",abc,", ",abd,"), 3))
         self.assertIn("of commits abc, abd", self.said(a, mixed))
+        (mixed / "settings.txt").write_text("paper; sources 0123456789ab; febench abc\n")  # of the same, says its sum
+        compare._is_paper.cache_clear()
+        self.assertNotIn("of commits", self.said(a, mixed))
+        zeros = self.times("z", 0.0, 0.0, 0.0)
+        for one, other in ((zeros, zeros), (a, zeros)):
+            self.assertIn("1 points: 1 not comparable", self.said(one, other))
 
     def test_disturbed_rows_do_not_count(self):
         a = self.times("a", 1.0, 1.001, 0.999)

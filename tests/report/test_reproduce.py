@@ -51,6 +51,15 @@ class Reproducing(unittest.TestCase):
             self.assertEqual((self.build / "reproduce/host_matrix_tet4/verdict.txt").read_text().splitlines()[-1], last)
             self.assertEqual(len(rows.read(self.build / "reproduce/host_matrix_tet4/kernels.csv")), 6)
 
+    def test_two_at_once_do_not_share_rows(self):
+        self.kernels("5e-6")
+        with reproduce.locked(self.build / "reproduce" / "host_matrix_tet4"):
+            code, _, err = self.program("host_matrix_tet4")
+        self.assertEqual(code, 2)
+        self.assertIn("host_matrix_tet4: another run measures this claim there", err)
+        with mock.patch("report.reproduce.decide_all", lambda some: [(some[0], [])]):
+            self.assertEqual(self.program("host_matrix_tet4")[0], 0)
+
     @staticmethod
     def verdict(*ratios: tuple[str, float, float], word: str = verdicts.HOLDS, host: str = "",
                 processes: int = 3) -> verdicts.Verdict:

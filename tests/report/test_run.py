@@ -863,6 +863,14 @@ class Paper(Folder):
         self.said(again)
         self.assertEqual(again.counts.measured, 0)
 
+    def test_quadratic_brackets_are_said_to_be_missing(self):
+        self.build(gpus=0)
+        one = self.make(EXPERIMENTS="sizes", ELEMENTS="tet4 tet10", SIZES_host="1000", MESHES_host="bracket1")
+        one.here = dataclasses.replace(one.here, quadratic=True)
+        code, text = self.said(one)
+        self.assertEqual((code, one.counts.measured, one.counts.refused), (0, 3, 1))
+        self.assertIn("kernels-host-tet10-bracket1-auto-1-clustered cannot be measured: it needs linear elements", text)
+
     def test_two_sizes_of_one_box_are_measured_once(self):
         out = io.StringIO()
         with contextlib.redirect_stderr(out):
