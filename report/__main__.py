@@ -71,7 +71,7 @@ def write(results: pathlib.Path, folder: pathlib.Path) -> list[str]:
     claims, take = claims_of(results, read)
     told = document(read, drawn, claims, notes, reliability_tables(read), take)
     missing = render.render(told, folder)
-    return notes + (missing or render.typeset(folder))
+    return model.left_out(results) + notes + (missing or render.typeset(folder))
 
 
 def make(results: pathlib.Path, output: pathlib.Path) -> list[str]:

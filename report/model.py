@@ -398,6 +398,9 @@ def values_in(text: str) -> list[str]:
 FOLDER = re.compile(r"\d{4}-\d\d-\d\d-(.+?)(-\d+)?")  # day, commit, and what tells apart runs of one day
 
 
+DIRTY = "-dirty"
+
+
 def commit_of(folder: str) -> str | None:
     """None of what is no folder of a run."""
     found = FOLDER.fullmatch(folder)
@@ -453,11 +456,23 @@ def run_in(path: pathlib.Path) -> Run:
     return Run(path.parent.name, path.name, path, read_record(path / "machine.csv"), begun=begun_in(path))
 
 
+def left_out(results: pathlib.Path) -> list[str]:
+    """A line for each folder with rows that speaks nowhere."""
+    lines = []
+    for path in sorted(path for path in results.glob("*/*") if path.is_dir()):
+        commit = commit_of(path.name)
+        if (commit is None or commit.endswith(DIRTY)) and next(rows.files_below(path), None):
+            why = "of uncommitted changes" if commit else "its name is not DATE-COMMIT"
+            lines.append(f"{path}: left out: {why}; --run {path.relative_to(results)} shows it")
+    return lines
+
+
 def read_runs(results: pathlib.Path) -> list[Run]:
-    """The newest first."""
+    """The newest first, without those of uncommitted changes, which nobody can make again."""
     if not results.is_dir():
         raise Fault(f"{results}: there is no such folder")
-    found = [run_in(path) for path in results.glob("*/*") if path.is_dir() and FOLDER.fullmatch(path.name)]
+    found = [run_in(path) for path in results.glob("*/*")
+             if path.is_dir() and (commit := commit_of(path.name)) and not commit.endswith(DIRTY)]
     told = read_begun(results / BEGUN)
     found = [run if run.begun else dataclasses.replace(run, begun=told.get(run.name, "")) for run in found]
     return sorted(found, key=lambda run: (*run.began, run.machine), reverse=True)

@@ -2,7 +2,8 @@
 measured it: one rule for all tables, figures, documents and claims, so that they show the same number at the same place.
 
     1. the run that has most of the main strategies: a comparison that lacks one of them may crown the wrong one
-    2. of these the one with most strategies
+    2. of these the one with most strategies of those that this repository has words for: a look at a new one does not
+       stand before what was measured well
     3. then the one with most processes
     4. then the newest one, by when it began
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from report.words import CHOOSES, MAIN, NOT_A_STRATEGY
+from report.words import CHOOSES, MAIN, NOT_A_STRATEGY, STRATEGY
 
 if TYPE_CHECKING:
     from report.model import Point, Run
@@ -25,7 +26,7 @@ Rank = tuple[int, int, int]
 def rank(strategies: Iterable[str], processes: int) -> Rank:
     """Of what one run has at a place, the more the better; of equals the newest run speaks."""
     there = set(strategies).difference(NOT_A_STRATEGY + CHOOSES)
-    return len(there.intersection(MAIN)), len(there), processes
+    return len(there.intersection(MAIN)), len(there.intersection(STRATEGY)), processes
 
 
 def by_run(points: Iterable[Point]) -> list[list[Point]]:

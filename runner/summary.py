@@ -39,7 +39,7 @@ def introduce(run: Run) -> None:
         say(f"a budget of {run.budget / 60:.0f} minutes, building included, for the first of {total} points: "
             f"BUDGET=minutes takes more of them; random orders by seed {seed}")
     if here.commit.endswith("-dirty"):
-        say("there are changes since the commit: these results are for a look, not for keeping")
+        say("there are changes since the commit: these results are for a look, not for keeping, and speak in no report")
 
 
 def say_what_is_elsewhere(run: Run) -> None:

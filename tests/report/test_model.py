@@ -17,6 +17,11 @@ class Small(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
+    def speaks(self, **runs) -> str:
+        (some,) = places.places(self.build(**runs).kernels).values()
+        (commit,) = {p.run.commit for p in some}
+        return commit
+
     def build(self, **runs) -> model.Model:
         return model.build(small.results(self.path, **runs))
 
@@ -121,6 +126,25 @@ class Times(Small):
         self.assertEqual((round(r.value, 9), r.processes, r.disturbed), (2.0, 1, False))
 
 
+class Runs(Small):
+    def test_what_speaks_nowhere_is_told(self):
+        results = small.results(self.path, c1=[small.row()])
+        (good,) = results.glob("*/*")
+        for name in ("2026-11-30-0123456789ab-dirty", "2026-11-30-0123456789ab-dirty-2", "notes", "empty"):
+            (good.parent / name).mkdir()
+            if name != "empty":
+                (good.parent / name / "kernels.csv").write_bytes((good / "kernels.csv").read_bytes())
+        self.assertEqual([run.path for run in model.read_runs(results)], [good])
+        told = model.left_out(results)
+        self.assertEqual([(line.partition(": ")[0].rpartition("/")[2], "uncommitted" in line) for line in told],
+                         [("2026-11-30-0123456789ab-dirty", True), ("2026-11-30-0123456789ab-dirty-2", True), ("notes", False)])
+
+    def test_a_look_at_a_new_strategy_does_not_outrank(self):
+        both = ("patch", "element_atomic")
+        measured = [small.row(process=n, variant=v) for n in (1, 2, 3) for v in both]
+        self.assertEqual(self.speaks(c1=measured, c2=[small.row(variant=v) for v in (*both, "mine")]), "c1")
+
+
 class Winners(Small):
     def win(self, *lines: dict) -> places.Winner:
         (found,) = places.winners(self.build(c1=list(lines))).values()
@@ -158,11 +182,6 @@ class Winners(Small):
             small.row(3e-5, 0.01, variant="node_csr"),
         )
         self.assertEqual(([p.strategy for p in won.fastest], won.of), (["patch"], 2))
-
-    def speaks(self, **runs) -> str:
-        (some,) = places.places(self.build(**runs).kernels).values()
-        (commit,) = {p.run.commit for p in some}
-        return commit
 
     def test_a_run_with_the_main_strategies_speaks_before_one_with_more(self):
         main = [small.row(variant=s) for s in words.MAIN]
