@@ -19,7 +19,7 @@ from report.figures import every_figure
 from report.render.blocks import Told
 from report.render.document import document
 from report.render.tables import Table
-from report.rows import Fault
+from report.rows import Fault, files_below
 
 
 VERDICT = re.compile(r"\b(?:holds|fails|undecided|not met|met|not measured)\b")
@@ -93,7 +93,9 @@ def make(results: pathlib.Path, output: pathlib.Path) -> list[str]:
 
 
 def make_run(path: pathlib.Path) -> tuple[list[str], list[pathlib.Path]]:
-    """What is missing, and what was made."""
+    """What is missing, and what was made. Fault where there are no rows."""
+    if not any(True for _ in files_below(path)):
+        raise Fault(f"{path}: holds no files of rows; --run MACHINE/FOLDER, below --results")
     read = one_run.write_table(path)
     notes = one_run.draw(read)
     return notes, [path / "table.md"] + sorted((path / "figures").glob("*"))

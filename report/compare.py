@@ -538,6 +538,8 @@ def show_calibrations(machine: str, commits: str, runs: Sequence[dict[Key, Side]
 
 
 def run(a: argparse.Namespace) -> int:
+    if a.rows and not a.rows.absolute().parent.is_dir():
+        raise rows.Fault(f"--rows {a.rows}: there is no such folder")
     if len(a.runs) not in ((1, 2) if a.calibrate else (2,)):
         raise rows.Fault(f"{'one run or two' if a.calibrate else 'two runs'} must be named, not {len(a.runs)}")
     if a.margin is not None and not 0 < a.margin < 1:

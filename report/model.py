@@ -461,7 +461,7 @@ def left_out(results: pathlib.Path) -> list[str]:
     lines = []
     for path in sorted(path for path in results.glob("*/*") if path.is_dir()):
         commit = commit_of(path.name)
-        if (commit is None or commit.endswith(DIRTY)) and next(rows.files_below(path), None):
+        if (commit is None or commit.endswith(DIRTY)) and any(True for _ in rows.files_below(path)):
             why = "of uncommitted changes" if commit else "its name is not DATE-COMMIT"
             lines.append(f"{path}: left out: {why}; --run {path.relative_to(results)} shows it")
     return lines

@@ -308,7 +308,11 @@ def main(arguments: list[str]) -> int:
         return 0 if arguments else 2
     bad = 0
     for argument in arguments:
-        for path in files_below(pathlib.Path(argument)):
+        paths = list(files_below(pathlib.Path(argument)))
+        if not paths:
+            print(f"{argument}: holds no files of rows", file=sys.stderr)
+            bad += 1
+        for path in paths:
             try:
                 print(f"{path}: {len(read(path))} rows")
             except Fault as fault:
