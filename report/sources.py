@@ -14,6 +14,8 @@ schema number.
                         orders of a mesh
     backend             host: no *.cu, *_cuda.h and cuda*; cuda: no host* and *_host.c
 
+    a run               everything above, whatever strategy, with the problems and meshes of INPUTS
+
 A row's sources are those files with their contents, as git hashes them, comments included, Markdown not. Unknown, and
 told by no mark, is what has no commit here (a clone without history, uncommitted changes, no git).
 """
