@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from report.model import Run, Time
-from report.words import STRATEGY
+from report.words import STRATEGY, Words
 
 FORMATS = ("pdf", "svg", "png")
 BODY, APPENDIX, FILE = "body", "appendix", "file"  # where a figure or a table of the report stands
@@ -31,12 +31,12 @@ INK, GREY, PALE = 0x222222, 0x9A9A9A, 0xE8E8E8
 # Strategies with a colour; each has the same one in all figures: the main ones, gathering by node, and of the others
 # the one that is the fastest at most places.
 COLOURED = ("patch", "element_atomic", "node_csr", "assembled_bsr", "assembled_symmetric", "assembled_cusparse")
-SHORT = {
+SHORT = Words({
     "patch": "patch", "patch_ordered": "ordered", "element_atomic": "atomics", "element_team": "team",
     "element_warp": "warp", "element_color": "colours", "node_csr": "node", "dof_csr": "entry", "two_phase": "stresses",
     "corner_gather": "forces", "assembled_bsr": "matrix",
     "assembled_symmetric": "half", "assembled_cusparse": "BSR", "assembled_csr": "CSR"
-}
+})
 
 POINT_CM = 2.54 / 72
 TEXT = 7 * POINT_CM        # cm: height of text

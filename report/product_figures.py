@@ -20,7 +20,7 @@ from report.rows import LEAST_PROCESSES
 from report.selection import by_run, by_strategy
 from report.text import count, digits
 from report.words import (BLOCKS, CHOOSES, ELEMENT, ELEMENTS, MAIN, MATRIX, NOT_A_STRATEGY, OPERATION, PRODUCTS,
-                          QUADRATIC, STRATEGY, in_order)
+                          QUADRATIC, STRATEGY, Words, in_order)
 
 FORMS = {"patch", "patch_ordered"}  # of one strategy
 APART = 1.6  # flop per byte of two columns whose words fit below them
@@ -106,7 +106,7 @@ def lines_said(panels: Sequence[Panel]) -> str:
 
 def meanings(strategies: Iterable[str], names: Mapping[str, str] = SHORT) -> str:
     """Of short names that say less than the words of the report."""
-    short = [s for s in in_order(strategies) if s in names and names[s] != STRATEGY[s]]
+    short = [s for s in in_order(strategies) if names[s] != STRATEGY[s]]
     told = "; ".join(f"“{names[s]}”: {STRATEGY[s]}" for s in short)
     return f" {told}." if told else ""
 
@@ -169,8 +169,20 @@ Won = dict[tuple[str, str, str, int], tuple[Place, Winner]]  # by element, opera
 Columns = Sequence[tuple[str, int]]
 MAP_LEFT, MAP_ROW = 2.25, 0.78  # cm: names of lines, and height of one
 CELL, LEAST_CELL = 1.25, 1.0    # cm: width of a cell, at most and, in the form for one column, at least
-# Six letters at most: a map of a page can have cells of 0.88 cm, which hold no more.
-IN_CELL = SHORT | {"patch_ordered": "ord.", "element_atomic": "atomic", "element_color": "colour", "two_phase": "stress"}
+LETTERS = 6                     # in a cell: one of a map of a page can be 0.88 cm wide, which holds no more
+
+
+class InCell(Words):
+    """Short names with so many letters; what has none is cut: scatter_sum is sc.sum, and mine_two mi.two."""
+
+    def __missing__(self, name: str) -> str:
+        words = super().__missing__(name)
+        first, *others = words.split()
+        last = others[-1][:LETTERS - 2] if others else ""
+        return words if len(words) <= LETTERS else f"{first[:LETTERS - 1 - len(last)]}.{last}"
+
+
+IN_CELL = InCell(SHORT | {"patch_ordered": "ord.", "element_atomic": "atomic", "element_color": "colour", "two_phase": "stress"})
 
 
 def is_level(best: Winner) -> bool:
@@ -228,15 +240,15 @@ def map_of(won: Won, columns: Columns, lines: Sequence[tuple[str, str]], width: 
             colour = style_of(first)[0]
             panel.rectangles.append((*box, colour))
             ink = 0xFFFFFF if luminance(colour) < 0.42 else 0x000000
-            panel.words.append((j, i - 0.18, IN_CELL.get(first, first), ink, "center"))
+            panel.words.append((j, i - 0.18, IN_CELL[first], ink, "center"))
             partly = best.lacks or best.of < COLOURS
             below = digits(best.gain.value) if best.decided and best.gain else "ord."
             panel.words.append((j, i + 0.2, f"({below})" if partly else below, ink, "center"))
         else:
             panel.rectangles.append((*box, PALE))
-            panel.words.append((j, i - 0.18, IN_CELL.get(first, first), INK, "center"))
+            panel.words.append((j, i - 0.18, IN_CELL[first], INK, "center"))
             others = [p.strategy for p in best.fastest[1:]] + list(best.missed)
-            second = IN_CELL.get(others[0], others[0])
+            second = IN_CELL[others[0]]
             panel.words.append((j, i + 0.2, second if len(others) == 1 else f"+ {len(others)}", INK, "center"))
     return panel, (MAP_LEFT, MAP_LEFT + cell * len(columns), 1.3, 1.3 + MAP_ROW * len(lines))
 

@@ -155,6 +155,25 @@ class Content(Small):
         words = [w[2] for w in self.named("winners-h200").panels[-1].words]
         self.assertEqual((words.count("patch"), words.count("(2.00)")), (32, 32))  # 2 elements, 4 operations, 4 meshes
 
+    def test_a_new_strategy_that_wins_is_named(self):
+        """One that no list of names has: in words at its line, with few letters in a cell of the map, which its caption
+        tells."""
+        lines = small.plenty() + [r | {"variant": "scatter_sum", "median_s": 0.5 * r["median_s"],
+                                       "ci95_low_s": 0.5 * r["ci95_low_s"], "ci95_high_s": 0.5 * r["ci95_high_s"]}
+                                  for r in small.plenty() if r["variant"] == "patch"]
+        built = model.build(small.results(self.path / "new", c1=lines))
+        made = {f.name: f for f in figures.all_figures(built)}
+        self.assertIn("scatter sum", [w[2] for w in made["throughput-h200"].panels[-1].words])
+        words = [w[2] for w in made["winners-h200"].panels[-1].words]
+        self.assertEqual((words.count("sc.sum"), words.count("patch")), (32, 0))
+        self.assertIn("“sc.sum”: scatter sum", made["winners-h200"].caption)
+
+    def test_a_name_in_a_cell_has_six_letters_at_most(self):
+        for name, said in (("mine", "mine"), ("scatter", "scatt."), ("mine_two", "mi.two"), ("my_third_attempt", "m.atte")):
+            self.assertEqual(product_figures.IN_CELL[name], said)
+        for words in product_figures.IN_CELL.values():
+            self.assertLessEqual(len(words), product_figures.LETTERS)
+
     def test_lines_join_sizes_of_one_run(self):
         first, *others = [r | {"case": f"box{n}-distorted", "n_dof": 3 * (n + 1) ** 3} for n in (30, 40, 50)
                           for r in [small.row(1e-5, 0.01)]]
