@@ -34,6 +34,7 @@ later comparison on that machine prints them.
 from __future__ import annotations
 
 import argparse
+import collections
 import csv
 import dataclasses
 import functools
@@ -406,6 +407,14 @@ def _counts(points: Sequence[Compared]) -> str:
     return ", ".join(f"{n} {verdict}" for verdict in VERDICTS if (n := sum(p.verdict == verdict for p in points)))
 
 
+def _strategies_of_one(a: dict[Key, Side], b: dict[Key, Side]) -> Iterable[str]:
+    """A line for each run with strategies that the other one has nowhere."""
+    in_a, in_b = (collections.Counter(str(rows.named(key)["variant"]) for key in run) for run in (a, b))
+    for why, own, other in zip(ALONE, (in_a, in_b), (in_b, in_a)):
+        if some := [f"{name} ({n} points)" for name, n in sorted(own.items()) if name not in other]:
+            yield f"{why}: {', '.join(some)}"
+
+
 def _rows_compared(a: dict[Key, Side], b: dict[Key, Side]) -> list[list[rows.Row]]:
     """Of each run those of points that both have; all where they share none."""
     keys = [key for key in a if key in b]
@@ -422,6 +431,7 @@ def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared], 
         ratio = _ratio_text(point.ratio) if point.ratio else ""
         yield f"{name_of(point.key):{width}}  {ratio:26}  {point.verdict}{': ' + point.why if point.why else ''}"
     yield from [f"{n} points {why}: not shown" for why, n in alone.items() if n]
+    yield from _strategies_of_one(a, b)
     yield ""
     for (variant, operation), points in sorted(_groups(shown).items()):
         there = [math.log(p.ratio.value) for p in points if p.ratio]

@@ -290,6 +290,9 @@ class Verdicts(unittest.TestCase):
         self.assertIn("1 points only in A: not shown", other)
         self.assertIn("1 points only in B: not shown", other)
         self.assertIn("2 points: 2 not comparable", other)
+        self.assertNotIn("\nonly in A: ", other)
+        new = self.times("g", 1.0, 1.001, 0.999, v=(",patch,", ",scatter_sum,"))
+        self.assertIn("\nonly in A: patch (1 points)\nonly in B: scatter_sum (1 points)\n", self.said(a, new))
         mixed = self.run_of("e", ROW, of_process(ROW.replace(",abc,", ",abd,"), 3))
         self.assertIn("of commits abc, abd", self.said(a, mixed))
         (mixed / "settings.txt").write_text("paper; sources 0123456789ab; febench abc\n")  # of the same, says its sum
