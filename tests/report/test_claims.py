@@ -3,11 +3,12 @@
 import dataclasses
 import math
 import pathlib
+import re
 import tempfile
 import unittest
 import unittest.mock
 
-from report import calibration, claims, documents, model, rows, text, words
+from report import calibration, claims, documents, model, rows, sources, text, words
 from report.claim import Claim, matches, read_claims
 from report.model import ONE_PROCESS
 from report.quantities import QUANTITIES
@@ -30,6 +31,21 @@ reproduce = ["kernels --fe_operations=jacvec"]
 ENDS = "1e-5,9e-6,1.1e-5"  # of ROW: median and the ends of its interval
 
 
+# Strategies that a claim with the fastest one does not list, on purpose: at small meshes patch in a fixed order, a form of
+# patch; of residuals the matrices', which are those of that form; on hosts six, since the sentence says of how many
+# strategies it speaks.
+ON_HOSTS = ("element_warp", "element_team", "dof_csr", "corner_gather", "assembled_cusparse", "assembled_csr")
+LEFT_OUT = {"small_products": ("patch_ordered",), "small_residuals": ("patch_ordered", *words.MATRIX)} | dict.fromkeys(
+    ("gpu_over_cpu", "gpu_over_socket", "gpu_over_cpu_medium", "gpu_over_cpu_small"), ON_HOSTS)
+
+
+def missing(claim: Claim) -> list[str]:
+    """Strategies that a claim is not held beside, without the one that it is about on the same backend, and without
+    one that is others."""
+    about = claim.of.get("variant") if (claim.over or {}).get("backend") is None else None
+    return [name for name in sources.strategies() if name not in (*claim.rival_names, *words.CHOOSES, about)]
+
+
 def ends(seconds: float, spread: float = 0.01) -> str:
     return f"{seconds},{seconds * (1 - spread)},{seconds * (1 + spread)}"
 
@@ -48,6 +64,22 @@ class Page(unittest.TestCase):
         for claim in named:
             with self.subTest(claim.name):
                 self.assertEqual(claim.select.get("plastic_measured"), "> 0")
+
+    def test_the_fastest_is_that_of_all_strategies(self):
+        """A claim that compares with the fastest one lists all in `over`, but for those that LEFT_OUT names."""
+        named = [claim for claim in read_claims() if claim.rival_names and re.search("fastest.*strateg", claim.sentence)]
+        self.assertGreater(len(named), 7)
+        for claim in named:
+            with self.subTest(claim.name):
+                lacks = [name for name in missing(claim) if name not in LEFT_OUT.get(claim.name, ())]
+                self.assertEqual(lacks, [], f"claims/*.toml: [{claim.name}]: `over` lacks {' '.join(lacks)}; "
+                                 "LEFT_OUT in tests/report/test_claims.py has what it leaves out on purpose")
+                self.assertEqual(set(LEFT_OUT.get(claim.name, ())) - set(missing(claim)), set(), "listed and left out")
+
+    def test_a_new_strategy_is_missing(self):
+        (claim,) = [claim for claim in read_claims() if claim.name == "fastest_tangents"]
+        with unittest.mock.patch("report.sources.strategies", lambda known=sources.strategies(): (*known, "scatter_sum")):
+            self.assertEqual(missing(claim), ["scatter_sum"])
 
     def test_a_range_of_times_is_wide_enough_for_one_process(self):
         """Else it could never hold; of equal sides it must hold where they are equal."""
