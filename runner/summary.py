@@ -7,6 +7,7 @@ import csv
 import pathlib
 from typing import TYPE_CHECKING
 
+from report.words import STRATEGY
 from runner import points
 from runner.folder import SETTINGS
 from runner.here import Failure, say, warn
@@ -40,6 +41,8 @@ def introduce(run: Run) -> None:
             f"BUDGET=minutes takes more of them; random orders by seed {seed}")
     if here.commit.endswith("-dirty"):
         say("there are changes since the commit: these results are for a look, not for keeping, and speak in no report")
+    if new := [name for name in here.strategies if name not in here.few and name not in STRATEGY]:
+        say(f"not in solves and scaling: {' '.join(new)} (VARIANTS=, or FEW in experiments/settings.toml)")
 
 
 def say_what_is_elsewhere(run: Run) -> None:

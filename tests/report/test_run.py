@@ -421,6 +421,15 @@ class Budget(Folder):
         self.assertEqual((code, one.counts.measured), (0, 2))
         self.assertIn("note: 3:24 instead of 1:00: building and the first look", text)
 
+    def test_a_new_strategy_that_solves_leave_out_is_said_once(self):
+        said = "not in solves and scaling: mine (VARIANTS=, or FEW in experiments/settings.toml)"
+        self.assertNotIn("not in solves", self.said(self.make(BUDGET="1"))[1])
+        kernels = self.top / "build" / "kernels"
+        kernels.write_text(kernels.read_text().replace("assembled_bsr e", "assembled_bsr e\\nelement_team f\\nmine g"))
+        self.assertEqual(self.said(self.make(BUDGET="1"))[1].count(said), 1)
+        self.assertNotIn("not in solves", self.said(self.make(BUDGET="1", VARIANTS="mine patch"))[1])
+        self.assertNotIn("not in solves", self.said(self.make(PAPER="1", EXPERIMENTS="sizes", BUDGET="1"))[1])
+
     def test_the_first_look_goes_before_other_programs_are_there(self):
         (self.top / "build" / "first").mkdir()
         for name in ("scaling", "solves", "solve"):
