@@ -73,7 +73,7 @@ END
 # Ceilings, once and without a tool.
 "$build/kernels" --fe_backend=cuda --fe_machine=machine.csv --fe_dofs=1000 --fe_variants=element_atomic \
     --fe_operations=residual --benchmark_repetitions=1 >log-machine 2>&1 || { cat log-machine >&2; exit 1; }
-variants=$("$build/solve" --list | sed -n 's/^\([a-z_]*\) .* cuda).*/\1/p')
+variants=$("$build/solve" --list | sed -n 's/^\([A-Za-z0-9_]*\) .* cuda).*/\1/p')
 [ -n "$variants" ] || { echo 'compute-sanitizer: this build has no strategy for CUDA' >&2; exit 2; }
 linear=residual,material,jacvec_elastic,jacvec,diagonal,jacvec_full
 for tool; do
