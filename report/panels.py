@@ -368,7 +368,7 @@ def finished(name: str, title: str, caption: str, panels: Sequence[Panel], place
 def dots(title: str, x: Axis, categories: Sequence[str], values: Iterable[tuple[str, int, int, Time, float]],
          reference: float | None = None) -> Panel:
     """values: category, colour, shape, value with interval, shift within the row."""
-    panel = Panel(title, x, names("", [STRATEGY.get(c, c) for c in categories]), frame=2)
+    panel = Panel(title, x, names("", [STRATEGY[c] for c in categories]), frame=2)
     if reference is not None:
         panel.dashed.append(([(reference, -0.6), (reference, len(categories) - 0.4)], INK))
     for category, colour, shape, t, shift in values:

@@ -167,6 +167,9 @@ class Content(Small):
         words = [w[2] for w in made["winners-h200"].panels[-1].words]
         self.assertEqual((words.count("sc.sum"), words.count("patch")), (32, 0))
         self.assertIn("“sc.sum”: scatter sum", made["winners-h200"].caption)
+        for f in made.values():
+            texts = [w[2] for panel in f.panels for w in panel.words] + [t for panel in f.panels for t, _ in panel.y.ticks]
+            self.assertNotIn("_", "".join([f.title, f.caption, *texts]), f.name)
 
     def test_a_name_in_a_cell_has_six_letters_at_most(self):
         for name, said in (("mine", "mine"), ("scatter", "scatt."), ("mine_two", "mi.two"), ("my_third_attempt", "m.atte")):
