@@ -1,5 +1,6 @@
-/* A variant is a folder and a line: in a copy of the sources a strategy is added that way, and nothing else
- * is touched. The tests and the programs of that copy then know it; and if it is wrong, its tests fail. */
+/* For the programs a variant is a folder and a line: in a copy of the sources a strategy is added that way,
+ * and nothing else is touched. The tests and the programs of that copy then know it; and if it is wrong, its
+ * tests fail. What the report and its documents ask for beside is in docs/add-a-strategy.md. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
