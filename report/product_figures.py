@@ -182,7 +182,8 @@ class InCell(Words):
         return words if len(words) <= LETTERS else f"{first[:LETTERS - 1 - len(last)]}.{last}"
 
 
-IN_CELL = InCell(SHORT | {"patch_ordered": "ord.", "element_atomic": "atomic", "element_color": "colour", "two_phase": "stress"})
+IN_CELL = InCell(SHORT | {"patch_ordered": "ord.", "element_atomic": "atomic", "element_color": "colour",
+                          "two_phase": "stress"})
 
 
 def is_level(best: Winner) -> bool:
