@@ -187,8 +187,8 @@ def read_points(path: pathlib.Path, machine: str, gmsh: bool) -> list[Record]:
         if row["status"] not in ("done", "stopped") or not row["took_s"]:
             continue
         try:
-            point = studies.parse(str(row["point"])) or points.parse(str(row["point"]))
-        except (KeyError, ValueError, IndexError, TypeError):
+            point = studies.point_named(str(row["point"]))
+        except ValueError:
             continue  # of another list
         if row["energy"] and not point.measures_energy():
             continue  # of an earlier list, where a point had its energy beside all else

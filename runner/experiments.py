@@ -122,14 +122,11 @@ class Variables:
     lists: dict[str, tuple[str, ...]]  # ELEMENTS, PRECONDITION, SIZES_host, ...; empty: none
     repetitions: int  # 0: what the experiments say
     of_studies: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # axes that the user chose
+    elements: tuple[str, ...] = ()  # that the user chose, among those of each experiment; none: all
 
     @property
     def first_backend(self) -> str:
         return "cuda" if "cuda" in self.backends else "host"
-
-
-# Variables that choose from an axis of studies.
-CHOSEN = {"SIZE": "size", "ORDER": "order", "STEP": "step", "ELEMENTS": "element"}
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -206,7 +203,9 @@ def variables_of(environment: Mapping[str, str], settings: Settings, here: point
     repetitions = environment.get("REPETITIONS", "")
     return Variables(backends, whole("BUDGET", minutes, " of minutes"), lists,
                      whole("REPETITIONS", repetitions, "") if repetitions else 0,
-                     {axis: tuple(environment[name].split()) for name, axis in CHOSEN.items() if environment.get(name)})
+                     {name.lower(): tuple(environment[name].split()) for name in ("SIZE", "ORDER", "STEP")
+                      if environment.get(name)},
+                     lists["ELEMENTS"] if environment.get("ELEMENTS") else ())
 
 
 # --- points ----------------------------------------------------------------------------------------------
@@ -319,11 +318,9 @@ def rank_points(experiment: Experiment, backend: str, variables: Variables) -> I
 
 
 def study_points(experiment: Experiment, backend: str, variables: Variables) -> Iterator[points.Point]:
-    """Axes in the order of the file; the last changes first. Of elements the user chooses among those of the list."""
-    listed = {axis: values(experiment, axis, backend, variables, ()) for axis in experiment.axes}
-    axes = {axis: variables.of_studies.get(axis) or found for axis, found in listed.items()}
-    if "element" in axes:
-        axes["element"] = [element for element in listed["element"] if element in axes["element"]]
+    """Axes in the order of the file; the last changes first."""
+    axes = {axis: variables.of_studies.get(axis) or values(experiment, axis, backend, variables, ())
+            for axis in experiment.axes}
     for choice in itertools.product(*axes.values()):
         yield studies.point_of(experiment.program, backend, dict(zip(axes, choice)))
 
@@ -337,7 +334,7 @@ def points_of(experiment: Experiment, backend: str, variables: Variables, fine: 
         found = solve_points(experiment, backend, variables, fine)
     else:
         found = study_points(experiment, backend, variables)
-    asked = variables.of_studies.get("element") if "element" in experiment.axes else None
+    asked = variables.elements if "element" in experiment.axes else ()
     return [point for point in found if (not experiment.only or point.element in experiment.only)
             and (not asked or points.shape_of(point.element) in asked)]
 

@@ -95,14 +95,6 @@ def cut_line(lines: list[str]) -> int:
     return next((i for i, n in enumerate(counts, 1) if n != counts[0] or not lines[i - 1].endswith("\n")), 0)
 
 
-def parse(name: str) -> points.Point:
-    """The point of this name; ValueError where it is none."""
-    try:
-        return studies.parse(name) or points.parse(name)
-    except (KeyError, ValueError, IndexError, TypeError) as error:
-        raise ValueError(f"{name} is the name of no point") from error
-
-
 class Folder:
     def __init__(self, path: pathlib.Path, settings: str) -> None:
         if any(c.isspace() for c in str(path)):
@@ -207,7 +199,7 @@ class Folder:
             with open(path, newline="", encoding="utf-8") as file:
                 found = list(csv.DictReader(file))
             for row in found:
-                int(row["process"]), int(row["repetitions"]), int(row["seed"]), parse(row["point"])
+                int(row["process"]), int(row["repetitions"]), int(row["seed"]), studies.point_named(row["point"])
         except (ValueError, KeyError, TypeError, csv.Error) as error:
             raise self.damaged(path, f"it is no list of points, processes, repetitions and seeds: {error}") from error
         return found

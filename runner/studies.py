@@ -386,3 +386,11 @@ def parse(name: str) -> points.Point | None:
         order, plastic, pattern, way = axes
         return KINDS[program](backend, element, size, order, plastic, pattern, way=way)
     return KINDS[program](backend, element, size, *axes)
+
+
+def point_named(name: str) -> points.Point:
+    """The point of a name, of a study or not; ValueError where it is none."""
+    try:
+        return parse(name) or points.parse(name)
+    except (KeyError, ValueError, IndexError, TypeError) as error:
+        raise ValueError(f"{name} is the name of no point") from error

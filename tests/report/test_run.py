@@ -293,7 +293,7 @@ class List(Folder):
         self.assertGreater(len({type(t.point) for t in tasks}), 6)
         for task in tasks:
             name = task.point.name()
-            self.assertEqual(studies.parse(name) or points.parse(name), task.point)
+            self.assertEqual(studies.point_named(name), task.point)
 
     def test_axes_of_studies_can_be_chosen(self):
         sizes = {t.point.size for t in self.make(EXPERIMENTS="storage", SIZE="1000 2000").tasks}
