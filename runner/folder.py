@@ -67,7 +67,7 @@ def is_one_run(told: str, settings: str) -> bool:
     sums, own = (dict(SUMS.findall(text)) for text in (told, settings))
     if sums.get("flags", own.get("flags")) != own.get("flags"):
         return False
-    return sums.get("sources") == own["sources"] or sources.all_alike(commit_of(told), commit_of(settings))
+    return sums.get("sources", "none") == own.get("sources") or sources.all_alike(commit_of(told), commit_of(settings))
 
 
 def choose(results: pathlib.Path, here: points.Here, settings: str) -> pathlib.Path:
@@ -146,7 +146,8 @@ class Folder:
 
     def forget_lost_rows(self) -> None:
         """A process whose rows are gone or cut is measured again."""
-        published = {path.name.partition(PUBLISHED)[0] for path in self.scratch.glob(f"*{PUBLISHED}.*")}
+        published = {program for _, programs, _ in studies.TARGETS for program in programs
+                     if any(self.scratch.glob(f"{programs[0]}{PUBLISHED}.*"))}
         for done in sorted(self.scratch.glob("*.done")):
             path = done.with_name(done.name.removesuffix(".done") + ".rows.csv")
             if not path.exists() and path.name.partition("-")[0] in published:

@@ -843,9 +843,23 @@ class Paper(Folder):
         second = self.make(**self.LIST)
         _, text = self.said(second)
         self.assertEqual(second.counts.measured, 3)
+        self.gathered(second)
+        shutil.rmtree(second.folder.scratch)
+        self.said(third := self.make(**self.LIST))
+        self.assertEqual(third.counts.measured, 0)  # their rows are among those of all
         for path in paths:
             self.assertRegex(text, f"{re.escape(str(path))}: .*: this process is measured again")
-            self.assertTrue(path.read_text().endswith("\n"))
+
+    def test_rows_of_peers_are_among_those_of_solves(self):
+        scratch = self.top / "run" / "scratch"
+        scratch.mkdir(parents=True)
+        peers, other = "peers-host-hex8-bending20-gamg-1", "scaling-host-tet4-1000-strong-1"
+        for name in (peers, other):
+            (scratch / f"{name}.done").write_text("5\n")
+        (scratch / f"solves{folder.PUBLISHED}.rows.csv").write_text("a,b\n1,2\n")
+        with contextlib.redirect_stderr(io.StringIO()):
+            folder.Folder(self.top / "run", "").forget_lost_rows()
+        self.assertEqual([path.name for path in scratch.glob("*.done")], [f"{peers}.done"])
 
     def test_a_damaged_folder_is_one_line(self):
         first = self.make(**self.LIST)
