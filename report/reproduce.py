@@ -33,6 +33,7 @@ import argparse
 import contextlib
 import dataclasses
 import fcntl
+import math
 import os
 import pathlib
 import re
@@ -121,6 +122,10 @@ def own_size(claim: Claim, dofs: str, mesh: str) -> Claim:
         raise rows.Fault(f"DOFS={dofs}: is no number of degrees of freedom, as 3000000")
     if dofs and not matches(int(dofs), claim.select.get("n_dof", f">= {dofs}")):
         raise rows.Fault(f"{claim.name}: DOFS={dofs}: it is of {sizes_selected(claim)} degrees of freedom")
+    if re.fullmatch(r"\d+x\d+x\d+", mesh) and not any(
+            matches(3 * math.prod(steps * int(cells) + 1 for cells in mesh.split("x")), claim.select.get("n_dof", ">= 1"))
+            for steps in (1, 2)):  # of linear and quadratic elements
+        raise rows.Fault(f"{claim.name}: MESH={mesh}: it is of {sizes_selected(claim)} degrees of freedom")
     commands = []
     for text in claim.reproduce:
         for flag, value in zip(AXES[text.split()[0]], (dofs, mesh)):

@@ -235,6 +235,7 @@ class Reproducing(unittest.TestCase):
                             (("anderson_newton", "--mesh", "irregular"), "its command `bench` takes no other size"),
                             (("patch_over_matrix", "--dofs", "3M"), "DOFS=3M: is no number"),
                             (("patch_over_matrix", "--dofs", "9000"), "DOFS=9000: it is of >= 250000 degrees"),
+                            (("patch_over_matrix", "--mesh", "3x3x3"), "MESH=3x3x3: it is of >= 250000 degrees"),
                             (("patch_over_matrix", "--mesh", "sphere"), "MESH=sphere: is not FILE.msh, irregular"),
                             (("patch_over_matrix", "--mesh", "no.msh"), "MESH=no.msh: there is no such file"),
                             (("four_gpus_small", "--dofs", "9000"), "it is of 250000 to 350000 degrees"),
