@@ -211,7 +211,7 @@ class Reproducing(unittest.TestCase):
         for claim, dofs, path, flags in (
                 (patch, "3000000", "", ["--fe_dofs=3000000"]),
                 (patch, "", "irregular", ["--fe_dofs=1000000", "--fe_mesh=irregular"]),
-                (order, "300000", "9x9x36", ["--fe_dofs=300000", "--fe_mesh=9x9x36"]),
+                (order, "300000", "30x30x120", ["--fe_dofs=300000", "--fe_mesh=30x30x120"]),
                 (patch, "", str(mesh), [f"--fe_mesh={mesh.resolve()}"])):
             taken = reproduce.own_size(claim, dofs, path)
             self.assertEqual(len(taken.reproduce), len(claim.reproduce))
