@@ -94,7 +94,7 @@ def make(results: pathlib.Path, output: pathlib.Path) -> list[str]:
 
 def make_run(path: pathlib.Path) -> tuple[list[str], list[pathlib.Path]]:
     """What is missing, and what was made. Fault where there are no rows."""
-    if not any(True for _ in files_below(path)):
+    if path.is_dir() and not any(True for _ in files_below(path)):
         raise Fault(f"{path}: holds no files of rows; --run MACHINE/FOLDER, below --results")
     read = one_run.write_table(path)
     notes = one_run.draw(read)
