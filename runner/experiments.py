@@ -140,7 +140,7 @@ def whole(name: str, text: str, what: str) -> int:
 
 
 SIZE = r"[1-9]\d{1,9}"
-MESH = rf"(irregular|slender)@{SIZE}|[1-9]\d{{0,5}}x[1-9]\d{{0,5}}x[1-9]\d{{0,5}}|bracket[1-9]?"
+MESH = rf"(irregular|slender)@{SIZE}|[1-9]\d{{0,5}}x[1-9]\d{{0,5}}x[1-9]\d{{0,5}}|bracket\d?"
 PROBLEM = rf"bracket[1-9]?|(bending|stretched)([1-9]\d{{0,3}}|@{SIZE})|(tube|beam)[1-9]\d{{0,3}}"
 # What the words of a list may be, and how that is said.
 WORDS = {

@@ -431,10 +431,10 @@ static void curve_replaces_nothing_else(void **state)
         {"solve c.json --curve ./a.lock --result a",
          "--curve ./a.lock: files with the ending .lock are a run's own"},
         {"solve c.json --result a.state", "--result a.state: files with the ending .state are a run's own"},
-        {"solve c.json --curve new/cube.pvd --output new",
-         "--curve new/cube.pvd: --output new writes the same file"},
-        {"solve c.json --result new/./cube_0001.vtu --output here/new",
-         "--result new/./cube_0001.vtu: --output here/new writes the same file"}};
+        {"solve c.json --curve new/c.pvd --output new",
+         "--curve new/c.pvd: --output new writes the same file"},
+        {"solve c.json --result new/./c_0001.vtu --output here/new",
+         "--result new/./c_0001.vtu: --output here/new writes the same file"}};
     shell("ln -sfn . here");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         child_must(2, commands[i][0]);
