@@ -81,11 +81,11 @@ static void other_files_are_no_locks(void **state)
          "x.json.lock: is not the lock of a run"},
         {"echo precious >x.csv.lock", "solve p.json --threads 1 --curve x.csv",
          "x.csv.lock: is not the lock of a run"},
-        {"mkdir -p h && cp box.msh h/cube.pvd.lock", "solve p.json --threads 1 --output h",
+        {"sh -c 'mkdir -p h && cp box.msh h/cube.pvd.lock'", "solve p.json --threads 1 --output h",
          "h/cube.pvd.lock: is not the lock of a run"},
         {"mkfifo x.json.lock", "solve p.json --threads 1 --result x.json",
          "x.json.lock: is not the lock of a run"},
-        {"cp box.msh kept && ln -s kept x.json.lock", "solve p.json --threads 1 --result x.json",
+        {"sh -c 'cp box.msh kept && ln -s kept x.json.lock'", "solve p.json --threads 1 --result x.json",
          "x.json.lock: is a link"},
         {"ln -s nowhere x.json.lock", "solve p.json --threads 1 --result x.json", "x.json.lock: is a link"}};
     (void)state;
