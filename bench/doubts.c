@@ -55,6 +55,13 @@ static void note_hex27_locking(const fe_case *c)
             nu);
 }
 
+static void note_locking(doubts *d, const fe_result *r, const fe_step_result *step)
+{
+    const int kind = r->mesh->kind;
+    if (!fe_is_quadratic(kind)) note_linear_locking(d, r, step);
+    if (kind == FE_HEX27 && !step) note_hex27_locking(r->problem);
+}
+
 static double distance(const double *a, const double *b)
 {
     const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
@@ -77,16 +84,8 @@ static void note_offset(const fe_mesh *mesh)
     }
     if (DBL_EPSILON * farthest > most * shortest)
         fe_note("coordinates reach %.3g, and there are elements of %.3g: strains keep about %.0f digits; "
-                "move the mesh to "
-                "the origin",
+                "move the mesh to the origin",
                 farthest, shortest, fmax(0.0, floor(-log10(DBL_EPSILON * farthest / shortest))));
-}
-
-static void note_locking(doubts *d, const fe_result *r, const fe_step_result *step)
-{
-    const int kind = r->mesh->kind;
-    if (!fe_is_quadratic(kind)) note_linear_locking(d, r, step);
-    if (kind == FE_HEX27 && !step) note_hex27_locking(r->problem);
 }
 
 /* Of each node that a probe takes, in `reach`: how far the farthest node of its elements is. Others keep 0.
@@ -98,9 +97,10 @@ static void measure_reach(const fe_mesh *mesh, const fe_boundary *b, double *rea
     for (int e = 0; e < mesh->n_elem; e++) {
         const int *node = mesh->conn + (size_t)n * (size_t)e;
         for (int i = 0; i < n; i++) {
-            double *at = &reach[node[i]];
-            for (int j = 0; j<n && * at> 0.0; j++)
-                *at = fmax(*at, distance(mesh->x + 3 * (size_t)node[i], mesh->x + 3 * (size_t)node[j]));
+            const double *x = mesh->x + 3 * (size_t)node[i];
+            if (reach[node[i]] == 0.0) continue;
+            for (int j = 0; j < n; j++)
+                reach[node[i]] = fmax(reach[node[i]], distance(x, mesh->x + 3 * (size_t)node[j]));
         }
     }
 }
@@ -224,8 +224,7 @@ static void note_overlap(doubts *d, const fe_result *r, const fe_step_result *st
     fe_note(
         "load step %d: nodes of \"%s\" stay inside the obstacle of \"contact[%d]\", by up to %.2g: supports "
         "hold them there, so that forces of contact follow from its \"penalty\"; leave them out of the "
-        "group, or "
-        "free them (docs/contact.md)",
+        "group, or free them (docs/contact.md)",
         step->step, entry->group, k, found->max_overlap);
 }
 

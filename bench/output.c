@@ -26,7 +26,7 @@ static fe_status no_memory(const char *path)
     return fe_fail(FE_OUT_OF_MEMORY, "%s: no host memory for a path", path);
 }
 
-/* One that `solve` writes is none of the files of --output. */
+/* A result or a curve must not be one of the files that --output writes. */
 static fe_status spare_series(const output *o, const char *flag, const char *path)
 {
     const fe_status status =

@@ -168,13 +168,14 @@ class Folder:
         with tempfile.TemporaryDirectory(dir=self.path, prefix=".scratch") as made:
             new = pathlib.Path(made) / "scratch"
             new.mkdir()
-            for row in self.published_points():
+            listed = self.published_points()
+            finished = {row["point"].partition("-")[0] for row in listed}  # programs
+            for row in listed:
                 (new / f"{name_of(row['point'], int(row['process']))}.done").write_text(row["repetitions"] + "\n")
                 (new / "seed").write_text(row["seed"] + "\n")
             for target, programs, suffixes in studies.TARGETS:
                 whole = self.published_lines(target)
-                if not whole and suffixes[0] == "rows.csv" and any(
-                        row["point"].partition("-")[0] in programs for row in self.published_points()):
+                if not whole and suffixes[0] == "rows.csv" and not finished.isdisjoint(programs):
                     raise self.damaged(self.path / target, "it is not there, and finished.csv names its points")
                 if cut := cut_line(whole):
                     raise self.damaged(rows.packed(self.path / target), f"line {cut} is cut")
