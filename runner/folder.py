@@ -47,27 +47,32 @@ def commit_of(settings: str) -> str:
 SUMS = re.compile(r"; (sources|flags) ([0-9a-f]{12})(?=;)")
 
 
+def sums_in(settings: str) -> dict[str, str]:
+    return dict(SUMS.findall(settings))
+
+
 def but_commit(settings: str) -> str:
     """Without what two commits of the same sources may have of their own, and without sums, which older folders lack."""
     return SUMS.sub("", settings.replace(commit_of(settings) or "\0", "", 1))
 
 
 def may_be_one_run(told: str, settings: str) -> bool:
-    """Of a paper, if their commits have the same sources."""
-    return settings.startswith("paper; ") and commit_of(told) != "" and but_commit(told) == but_commit(settings)
+    """Of a paper, if their commits have the same sources. Flags that an older folder does not tell are taken to be the
+    same."""
+    flags, own = (sums_in(text).get("flags") for text in (told, settings))
+    return settings.startswith("paper; ") and commit_of(told) != "" and but_commit(told) == but_commit(settings) and \
+        flags in (None, own)
 
 
 def is_one_run(told: str, settings: str) -> bool:
-    """A paper's run is of the same flags and sources, whatever else has changed between two commits: of sources whose sum
-    is the same, or of commits that are here."""
+    """A paper's run is of the same sources, whatever else has changed between two commits: of those whose sum is the same,
+    or of commits that are here."""
     if told == settings:
         return True
     if not may_be_one_run(told, settings):
         return False
-    sums, own = (dict(SUMS.findall(text)) for text in (told, settings))
-    if sums.get("flags", own.get("flags")) != own.get("flags"):
-        return False
-    return sums.get("sources", "none") == own.get("sources") or sources.all_alike(commit_of(told), commit_of(settings))
+    known, own = (sums_in(text).get("sources") for text in (told, settings))
+    return (known is not None and known == own) or sources.all_alike(commit_of(told), commit_of(settings))
 
 
 def choose(results: pathlib.Path, here: points.Here, settings: str) -> pathlib.Path:

@@ -672,6 +672,9 @@ class Paper(Folder):
         self.assertEqual((second.counts.kept, second.counts.measured), (6, 5 + 2 * 3))
         with changed, unittest.mock.patch("report.sources.alike", lambda *_: False):
             self.assertEqual(self.make(**self.LIST).elsewhere, {})
+        (self.top / "build" / "flags-c").write_text("gcc -O0\n")
+        with changed, unittest.mock.patch("report.sources.alike", alike):
+            self.assertEqual(self.make(**self.LIST).elsewhere, {})
 
     def test_processes_are_told_their_number_and_come_in_random_order(self):
         one = self.make(**self.LIST)
