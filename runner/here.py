@@ -99,6 +99,12 @@ def _processors() -> list[dict[str, str]]:
     return [dict(re.findall(r"(?m)^(\w[^:\n]*?)[ \t]*:[ \t]*(.*)$", core)) for core in text.split("\n\n")]
 
 
+def record_name(cores: int, threads: str) -> str:
+    """Of the record of this machine: a run's folder has one of each that measures it."""
+    said = " ".join([*identity(), str(cores), threads])
+    return f"machine-{hashlib.sha256(said.encode()).hexdigest()[:12]}.csv"
+
+
 def facts() -> dict[str, list[str]]:
     """Of host and GPUs what a reader needs to judge a number, by key in machine.csv: each different value once, none
     where the machine does not tell it."""
@@ -196,7 +202,7 @@ def find_here(environment: Mapping[str, str], few: Iterable[str],
         peers=peers_of(output_of([str(programs["peers"]), "--version"]) or "" if "peers" in programs else ""),
         keeps_samples=frozenset(name for name, text in options.items() if "--samples" in text),
         quadratic="hex27" in options["kernels"], build=build,
-        commit=version[1], machine=slug), cores
+        commit=version[1], machine=slug, record=record_name(cores, environment.get("THREADS") or "")), cores
 
 
 def checksum(paths: Iterable[pathlib.Path]) -> int:
@@ -209,9 +215,9 @@ def checksum(paths: Iterable[pathlib.Path]) -> int:
 
 
 def flags_of(build: pathlib.Path) -> str:
-    """A sum of the compilers' flags, without paths, which tell where a library is and not what is built."""
+    """A sum of the compilers' flags, without paths, which tell where a library is and not what is built, and warnings."""
     words = [word for path in sorted(build.glob("flags-*")) for word in path.read_text(errors="replace").split()
-             if "/" not in word]
+             if "/" not in word and not word.startswith("-W")]
     return hashlib.sha256(" ".join(words).encode()).hexdigest()[:12]
 
 

@@ -11,8 +11,8 @@ import re
 import sys
 from collections.abc import Callable
 
-from report import rows
-from runner import costs, experiments, points
+from report import model, rows
+from runner import costs, experiments, points, publish
 from runner.cards import Card
 from runner.costs import Work
 from runner.folder import Folder
@@ -120,15 +120,30 @@ class Measurer:
     def know_machine(self, launcher: Launcher) -> None:
         """Has a short run write the machine's record, with all cores and nothing beside it: the first program would, and
         side by side each is the first."""
-        record, log = self.folder.path / "machine.csv", self.folder.scratch / "machine.log"
+        record, log = self.folder.scratch / self.here.record, self.folder.scratch / "machine.log"
         if record.exists():
             return
         threads = [f"--fe_threads={self.here.threads}"] if self.here.threads else []
-        code = launcher.launch([str(self.here.programs["kernels"]), "--fe_backend=cuda", "--fe_variants=element_atomic",
+        backend = "cuda" if self.here.capacity.get("cuda") else "host"
+        code = launcher.launch([str(self.here.programs["kernels"]), f"--fe_backend={backend}", "--fe_variants=element_atomic",
                                 "--fe_elements=tet4", "--fe_operations=residual", "--fe_dofs=1000",
                                 "--benchmark_repetitions=1", f"--fe_machine={record}", *threads], log, None)
         if code:
             raise Failure(f"the ceilings of this machine could not be measured: {last_line(log)}")
+
+    def other_host(self, launcher: Launcher) -> str:
+        """Where machines of one kind measure pieces of a run: points on its host are of one host, the first one's. What
+        they need, or ""."""
+        first = dict(model.read_record(self.folder.path / "machine.csv"))
+        if not first:
+            return ""
+        self.know_machine(launcher)
+        own = dict(model.read_record(self.folder.scratch / self.here.record))
+        cpu, cores, threads = (next(iter(model.values_in(first.get(key, ""))), "") for key in publish.HOST)
+        if (cpu, cores, threads) == tuple(own.get(key, "") for key in publish.HOST):
+            return ""
+        of = f"{cpu}, {cores} cores" + (f", {threads} threads" if threads != cores else "")
+        return f"the host that this run began on ({of}), or a folder of their own (RESULTS)"
 
     def measure(self, task: experiments.Task, process: points.Process, predicted: float | None,
                 limit: float | None, launcher: Launcher) -> bool:
@@ -137,7 +152,7 @@ class Measurer:
         point, number = task.point, process.number
         if not (self.make_mesh(point, launcher) and self.make_state(point, launcher)):
             return True
-        files = points.Files(self.folder.file(point, number, "rows.part"), self.folder.path / "machine.csv")
+        files = points.Files(self.folder.file(point, number, "rows.part"), self.folder.scratch / self.here.record)
         log = self.folder.file(point, number, "log")
         self.folder.remove_parts_of(point, number)  # of an attempt that was killed: rows are added
         begin = self.now()

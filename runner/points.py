@@ -69,6 +69,8 @@ class Here:
     build: pathlib.Path = pathlib.Path("build")  # builds of kernels with other ways to store are below it
     commit: str = ""
     machine: str = ""
+    record: str = "machine.csv"  # of the machine, in the folder's scratch/
+    other_host: str = ""  # that host rows of the folder are of, where it is not this one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,6 +133,8 @@ class Point:
             return self.program
         if self.backend == "cuda" and here.capacity.get("cuda", 0) < 1:
             return "a GPU"
+        if self.backend == "host" and here.other_host:
+            return here.other_host
         return QUADRATIC_BUILD if self.element in QUADRATIC and not here.quadratic else ""
 
     def mesh_to_make(self, here: Here) -> str:

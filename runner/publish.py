@@ -13,6 +13,9 @@ from runner import here, studies
 from runner.folder import PUBLISHED, parted
 
 Key = Callable[[dict[str, str]], tuple]
+# Of a record of a machine: what tells hosts apart, and what machines of one kind may differ in.
+HOST = ("cpu", "cores", "host_threads")
+MAY_DIFFER = (*HOST, "driver", "memory_gb", "compiler", "simd", "cuda")
 
 
 def number(text: str) -> float:
@@ -82,10 +85,11 @@ def name_in(path: pathlib.Path) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Publisher:
-    """place: where a point stands in the list."""
+    """record: of this machine. place: where a point stands in the list."""
 
     folder: pathlib.Path
     scratch: pathlib.Path
+    record: pathlib.Path
     strategies: tuple[str, ...]
     place: dict[str, int]
 
@@ -113,18 +117,19 @@ class Publisher:
         self.name_machine()
 
     def name_machine(self) -> None:
-        """Adds what tells it from others of its kind, and what is set on it, to the record: behind what other machines
-        have added whose rows are here, too."""
+        """The run's record: that of the first machine with its ceilings; what machines of a kind may differ in, what tells
+        this one from others, and what is set on it, behind what others have added whose rows are here, too."""
         record = self.folder / "machine.csv"
-        if not record.is_file():
+        first = record if record.is_file() else self.record
+        if not first.is_file():
             return
-        known = dict(model.read_record(record))
-        names = [*known.get("identity", "").split(), *here.identity()]
-        found = {"identity": " ".join(dict.fromkeys(names))}
-        for key, values in here.facts().items():
-            found[key] = model.as_value([*model.values_in(known.get(key, "")), *values])
-        lines = [line for line in record.read_text().splitlines() if line.partition(",")[0] not in found]
-        self.replace(record, "\n".join([*lines, *(f"{key},{text}" for key, text in found.items())]) + "\n")
+        known, own = (dict(model.read_record(path)) for path in (first, self.record))
+        told = {key: [own[key]] for key in MAY_DIFFER if own.get(key)} | here.facts()
+        found = {key: model.as_value([*model.values_in(known.get(key, "")), *values]) for key, values in told.items()}
+        found["identity"] = " ".join(dict.fromkeys([*known.get("identity", "").split(), *here.identity()]))
+        lines = [line.partition(",") for line in first.read_text().splitlines()]
+        written = [f"{key},{found.pop(key, text)}" for key, _, text in lines]
+        self.replace(record, "\n".join([*written, *(f"{key},{text}" for key, text in found.items())]) + "\n")
 
     def finished_points(self) -> str:
         """finished.csv: processes whose rows are published, so that a folder without scratch/ can go on."""

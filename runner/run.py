@@ -79,8 +79,8 @@ class Run:
         self.waiting: list[tuple[float, experiments.Task, int]] = []  # seconds predicted, of what was left out
         self.publishing = 0.0  # seconds that tables and figures took
         self.missing: set[str] = set()  # what was said to be missing of these
-        self.publisher = publish.Publisher(self.folder.path, self.folder.scratch, here.strategies,
-                                           {task.point.name(): i for i, task in enumerate(self.tasks)})
+        self.publisher = publish.Publisher(self.folder.path, self.folder.scratch, self.folder.scratch / here.record,
+                                           here.strategies, {task.point.name(): i for i, task in enumerate(self.tasks)})
         kinds = {f"{task.point.program}-{task.point.backend}" for task in self.tasks}
         tops = {results, pathlib.Path("results")}
         self.costs = costs.earlier(tops, here.machine, self.folder.path, bool(gmsh), kinds)
@@ -217,23 +217,24 @@ class Run:
         return self.budget == 0 or self.elapsed() + 2 * self.publishing < self.budget
 
     def sweep(self) -> None:
-        last, without_quadratic = "", 0
+        last, lacking = "", collections.Counter[str]()
         for task in self.tasks:
             if last and task.passed_in != last:
                 if self.measurer.has_new_rows and (last == "first" or self.has_time_to_publish()):
                     self.publish(last == "first" and self.counts.measured > 0)
             last = task.passed_in
             needs = task.point.needs(self.here)
-            if needs == points.QUADRATIC_BUILD:
-                without_quadratic += 1
+            if needs in (points.QUADRATIC_BUILD, self.here.other_host) and needs:
+                lacking[needs] += 1
                 continue
             if needs:
                 warn(f"{task.point.name()} cannot be measured: it needs {needs}")
                 self.counts.refused += 1
                 continue
             self.visit(task)
-        if without_quadratic:
-            say(f"{without_quadratic} points need {points.QUADRATIC_BUILD}, which ELEMENTS=\"tet4 hex8 tet10 hex27\" makes")
+        for needs, n in lacking.items():
+            makes = ", which ELEMENTS=\"tet4 hex8 tet10 hex27\" makes" if needs == points.QUADRATIC_BUILD else ""
+            say(f"{n} points need {needs}{makes}")
         self.use_the_rest()
         if self.budget > 0 and not self.variables.repetitions and not self.chosen:
             self.take_more_samples()
@@ -323,6 +324,8 @@ class Run:
             self.measurer.here = self.here
             if self.first_look:
                 return self.take_first_look()
+            self.here = dataclasses.replace(self.here, other_host=self.measurer.other_host(self.launcher))
+            self.measurer.here = self.here
             summary.introduce(self)
             if self.paper:
                 self.measure_paper()

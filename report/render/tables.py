@@ -453,8 +453,8 @@ def machines_table(model: Model) -> Table | None:
     return Table("machines", "Machines",
                  "Each machine as its newest run with a record has it, with the ceilings measured there. "
                  f"{UNTOLD}: this record does not have it, the machine does not tell it, or there is no GPU. "
-                 "Values between semicolons: of several machines or GPUs of that run; cores are those of its first machine, "
-                 "and what a record says of settings may be of some of its machines alone.",
+                 "Values between semicolons: of several machines or GPUs of that run; ceilings are those of its first "
+                 "machine, and what a record says may be of some of its machines alone.",
                  ["", *dict.fromkeys(names)], turned, words=1 + len(rows))
 
 

@@ -551,7 +551,7 @@ class Paper(Folder):
     def gathered(self, one: SimulatedRun) -> int:
         """Rows that are published."""
         folder, place = one.folder.path, {task.point.name(): i for i, task in enumerate(one.tasks)}
-        publish.Publisher(folder, one.folder.scratch, one.here.strategies, place).gather()
+        publish.Publisher(folder, one.folder.scratch, one.folder.scratch / one.here.record, one.here.strategies, place).gather()
         return sum(len((folder / name).read_text().splitlines()) - 1 for name in ("kernels.csv", "scaling.csv")
                    if (folder / name).exists())
 
@@ -560,7 +560,7 @@ class Paper(Folder):
         one = self.make()
         record = one.folder.path / "machine.csv"
         one.folder.scratch.mkdir(parents=True)
-        place = publish.Publisher(one.folder.path, one.folder.scratch, one.here.strategies, {})
+        place = publish.Publisher(one.folder.path, one.folder.scratch, one.folder.scratch / one.here.record, one.here.strategies, {})
         cards = {"one": "GPU-1\nGPU-2\n", "again": "GPU-2\nGPU-1\n", "other": "GPU-3\n", "none": None}
         said = {}
         for name, listed in cards.items():
@@ -581,6 +581,36 @@ class Paper(Folder):
         both = dict(model.read_record(record))["identity"].split()
         self.assertEqual((len(both), both[0], both[1] in told["one"]), (2, told["other"][0], True))
 
+    def test_machines_of_a_kind_have_one_record(self):
+        """Ceilings are those of the first one; a second one of as many cores adds nothing."""
+        path = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        text = "key,value\nmachine,g\ncpu,X\ncores,{0}\nhost_threads,{0}\ngpu,G\nmemory_gb,{1}\ncuda_copy_gb_per_s,{2}\n"
+        said = []
+        for cores, memory, copy in ((32, 270.3, 4558.4), (16, 135.1, 4600), (32, 270.3, 4500)):
+            own = path / f"machine-{copy}.csv"
+            own.write_text(text.format(cores, memory, copy))
+            publish.Publisher(path, path, own, ("patch",), {}).name_machine()
+            told = dict(model.read_record(path / "machine.csv"))
+            said.append([told[key] for key in ("machine", "cpu", "cores", "host_threads", "memory_gb", "cuda_copy_gb_per_s")])
+        self.assertEqual(said, [["g", "X", "32", "32", "270.3", "4558.4"]] + 2 * [
+            ["g", "X", "32; 16", "32; 16", "270.3; 135.1", "4558.4"]])
+        self.assertEqual(list(told)[:4], ["key", "machine", "cpu", "cores"])
+
+    def test_points_on_a_host_are_of_one_host(self):
+        """Of several machines of one kind those on GPUs go on."""
+        one = self.make()
+        one.folder.scratch.mkdir(parents=True)
+        first, own = one.folder.path / "machine.csv", one.folder.scratch / one.here.record
+        self.assertEqual(one.measurer.other_host(one.launcher), "")
+        own.write_text("key,value\ncpu,X\ncores,16\nhost_threads,16\n")
+        for cores, needs in (("16", ""), ("16; 32", ""), ("32; 16", "the host that this run began on (X, 32 cores, 16 threads), or "
+                                                          "a folder of their own (RESULTS)")):
+            first.write_text(f"key,value\ncpu,X\ncores,{cores}\nhost_threads,16\n")
+            self.assertEqual(one.measurer.other_host(one.launcher), needs)
+        there = dataclasses.replace(one.here, other_host=needs)
+        told = [points.parse(f"kernels-{backend}-tet4-1000-auto-1-clustered").needs(there) for backend in ("host", "cuda")]
+        self.assertEqual((told[0], told[1] == needs), (needs, False))
+
     def test_the_record_says_what_is_set_on_a_machine(self):
         """Of several machines and GPUs each value once; what none of them tells is a dash, and no error."""
         path = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -591,7 +621,7 @@ class Paper(Folder):
         for name in ("node0", "node1", "possible"):
             (path / "nodes" / name).mkdir(parents=True)
         record, smi = path / "machine.csv", path / "nvidia-smi"
-        place = publish.Publisher(path, path / "kept", ("patch",), {})
+        place = publish.Publisher(path, path / "kept", path / "kept" / "machine.csv", ("patch",), {})
         record.write_text("key,value\ncpu,X\ngpu,G\n")
         self.enterContext(unittest.mock.patch.dict(os.environ, {"PATH": f"{path}:{os.environ['PATH']}"}))
 
