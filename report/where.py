@@ -136,8 +136,7 @@ class Group:
         strategies = listed(at["strategy"]) if len(at["strategy"]) <= MOST else f"{len(at['strategy'])} strategies"
         parts = [("on", listed(at["card"])), ("with", listed(at["ranks"])), ("on" if at["mesh"] else "with", subject),
                  ("in", operations), ("by", strategies), ("on", listed(at["further"]))]
-        there = [part for part in parts if part[1]]
-        return ", ".join(" ".join(part) if part[0] == "by" or part is there[0] else part[1] for part in there)
+        return ", ".join(f"{where} {what}" for where, what in parts if what)
 
 
 def _named(all_places: Sequence[Place], group: Group, verdict: str) -> Group:

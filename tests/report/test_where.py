@@ -84,16 +84,16 @@ class Phrase(unittest.TestCase):
         self.assertEqual(told(boxes + irregular, boxes),
                          "holds on H100 and H200, but fails on irregular meshes of Hex8")
         self.assertEqual(told(boxes + [point(FAILS, n=9000)], boxes),
-                         "holds on H100 and H200, from 32.0 K DoF on, but fails on H100, Hex8, at 9.00 K DoF")
+                         "holds on H100 and H200, from 32.0 K DoF on, but fails on H100, with Hex8, at 9.00 K DoF")
         small = point(UNSURE, "tet4", n=5000, operation="residual")
-        self.assertEqual(told(boxes + irregular, boxes + [small]), "holds on H100 and H200, tangent products, but "
+        self.assertEqual(told(boxes + irregular, boxes + [small]), "holds on H100 and H200, in tangent products, but "
                          "fails on irregular meshes of Hex8; undecided in residuals")
 
     def test_the_verdict_of_most_places_comes_first(self):
         self.assertEqual(told([point(FAILS)], [point(FAILS, n=n) for n in (1000, 3000)] + [point(HOLDS, "tet4")]),
-                         "fails on H100 and H200, Hex8, but holds with Tet4")
+                         "fails on H100 and H200, with Hex8, but holds with Tet4")
         self.assertEqual(told([point(UNSURE, n=n) for n in (1000, 2000, 3000)] + [point(HOLDS, "tet4")]),
-                         "undecided on H100, Hex8, but holds with Tet4")
+                         "undecided on H100, with Hex8, but holds with Tet4")
 
     def test_of_too_many_exceptions_the_number_and_what_they_span(self):
         points = [point((HOLDS, UNSURE)[k % 2], n=1000 * (k + 1)) for k in range(19)]
@@ -116,7 +116,7 @@ class Phrase(unittest.TestCase):
 
     def test_several_cards_ranks_strategies_and_hosts(self):
         self.assertEqual(told([point(HOLDS, ranks=2), point(FAILS, ranks=4)]),
-                         "holds on H100, 2 GPUs, but fails with 4 GPUs")
+                         "holds on H100, with 2 GPUs, but fails with 4 GPUs")
         self.assertEqual(told([point(HOLDS), point(FAILS, variant="node_csr")]),
                          "holds on H100, by `patch`, but fails by `node_csr`")
         host = verdict("amd-epyc-2-cores", point(HOLDS, backend="host"))
