@@ -49,10 +49,11 @@ def error_over_time(model: Model, card: Card) -> Figure | None:
     times = [s.whole.solve.time for study in some for of in study.solved.values() for each in of.values() for s in each]
     return figure(f"accuracy-{card.key}", f"Error over time, {card.words}",
                   f"Relative error of the work of the loads over the time of the whole solve with set-ups, {card.words}: the "
-                  f"lower at a time, the better. Each point is a mesh, and all elements have the same nodes, at the bracket "
-                  f"elements of one shape. Lines: the strategy that takes least on each mesh; dashed in their colours: "
-                  f"{STRATEGY[accuracy.MATRIX]}; dashed in black: errors of 1, 0.1 and 0.01 %. Set-ups are most of the time, and "
-                  f"where they were timed once they count as different from a factor of {set_ups.APART} on. Errors that the reference cannot tell are left out; with multigrid"
+                  f"lower at a time, the better. Each point is a mesh. Tubes and beams have the same nodes "
+                  f"with all elements; the bracket with Tet4 and Tet10, and with Hex8 and Hex27. Lines: the strategy that takes least on each mesh; dashed in their colours: "
+                  f"{STRATEGY[accuracy.MATRIX]}; dashed from side to side: errors of 1, 0.1 and 0.01 %. With multigrid. Most of "
+                  f"the time goes into set-ups; where these were timed once, a factor below {set_ups.APART} between two is no "
+                  "difference. Errors that are too small for the reference are left out"
                   f"{noisy(times)}; {where(study.run for study in some)}.",
                   [panel_of(study) for study in some], [study.run for study in some], columns=2 if len(some) == 4 else 3,
                   height=4.2, left=1.75,

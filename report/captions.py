@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from report import calibration, sources
 from report.model import BETWEEN, ONE_ON_HOST, ONE_PROCESS, Card, Point, Run, Time
 from report.rows import LEAST_PROCESSES
+from report.words import STRATEGY, in_order
 
 # The rule of "faster" (model.counted, places.winner), for captions.
 FASTER = (f"beyond a factor of {ONE_PROCESS}, on hosts {ONE_ON_HOST}, where fewer than {LEAST_PROCESSES} processes "
@@ -52,15 +53,21 @@ def between_runs(card: Card) -> str:
             "(standard deviation between runs of the same kernels, the largest that was measured).") if apart else ""
 
 
-def bars(times: Iterable[Time], ratios: bool = False) -> str:
+def grey(strategies: Iterable[str]) -> str:
+    """Which strategies a figure shows in grey; some of their names have commas."""
+    names = "; ".join(STRATEGY[s] for s in in_order(strategies))
+    return f" Grey: {names}." if names else ""
+
+
+def bars(times: Iterable[Time], ratios: bool = False, mark: str = "Bars") -> str:
     """What the bars of a figure are. Ratios of one process combine the ends of two intervals (model.ratio)."""
     times = list(times)
     combined = ", ends of both combined" if ratios else ""
     if all(t.one_process for t in times):
-        return f"Bars: 95 % interval within one process{combined}; another process can differ by more"
+        return f"{mark}: 95 % interval within one process{combined}; another process can differ by more"
     if any(t.one_process for t in times):
-        return f"Bars: 95 % interval {BETWEEN}, and within the process where there is only one{combined}"
-    return f"Bars: 95 % interval {BETWEEN}"
+        return f"{mark}: 95 % interval {BETWEEN}, and within the process where there is only one{combined}"
+    return f"{mark}: 95 % interval {BETWEEN}"
 
 
 def noisy(times: Iterable[Time], mark: str = "Hollow, and + instead of ×") -> str:

@@ -10,13 +10,13 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 
-from report.captions import kind_of, where
+from report.captions import grey, kind_of, where
 from report.model import Card, Model, Point, Run, Time, ratio
 from report.panels import COLOURED, INK, Axis, Figure, Panel, add_names, add_series, beside, figure, linear, style_of
 from report.places import ranked
 from report.selection import speaking
 from report.text import count, digits
-from report.words import CHOOSES, ELEMENT, OPERATION, STRATEGY, in_order
+from report.words import CHOOSES, ELEMENT, OPERATION
 
 OPERATIONS = ("residual", "jacvec", "diagonal")
 ELEMENTS = ("hex8", "tet4")
@@ -99,13 +99,12 @@ def contact(model: Model, card: Card) -> Figure | None:
     panels = [panel_of(place, some, height) for place, some in found.items()]
     runs: list[Run] = [cost.plain.run for cost in flat]
     others = {cost.plain.strategy for cost in flat if cost.plain.strategy not in COLOURED}
-    grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}." if others else ""
     return figure(f"contact-{card.key}", f"Cost of contact, {card.words}",
                   f"By how much an operation takes longer with the pass over nodes in contact behind it, over their share "
                   f"of all nodes, {card.words}. Lower is better. Look where gathers by node are: if contact favoured "
                   f"them, their curves would lie below those of strategies that are as fast. The pass takes the same "
                   f"time behind all of them, so the curve of a slower strategy is lower. A face of a cube has "
-                  f"{faces(found)} of the nodes.{grey} {kind_of((c.ratio for c in flat), ratios=True)}; "
+                  f"{faces(found)} of the nodes.{grey(others)} {kind_of((c.ratio for c in flat), ratios=True)}; "
                   f"{where(runs)}.", panels, runs, columns=3, height=height, left=1.1, right=beside(panels))
 
 

@@ -42,7 +42,7 @@ def all_figures(model: Model) -> list[Figure]:
     return [f for f in found if f]
 
 
-ASIDE = re.compile("(time|cold|part|samples)-|breakdown-.*-(meshes|quadratic)$")  # names that only the appendix shows
+ASIDE = re.compile("(time|cold|part|samples)-|breakdown-.*-(meshes|bracket|quadratic)$")  # names that only the appendix shows
 
 
 def placed(model: Model, found: list[Figure]) -> list[Figure]:

@@ -297,7 +297,7 @@ def legend_rows(entries: Sequence[tuple[str, int, int]], width: float) -> list[l
 
 
 LEGEND_ROW = 0.42  # cm
-CATEGORY = 0.38    # cm
+CATEGORY = 0.34    # cm: three rows of panels of all strategies fit a page
 
 
 def legend_height(entries: Sequence[tuple[str, int, int]], width: float) -> float:

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from report.captions import FASTER, IN_TURNS, kind_of, where
+from report.captions import FASTER, IN_TURNS, grey, kind_of, where
 from report.model import Card, Model, Point, Run, Time
 from report.panels import (COLOURED, COLOURS, GREY, INK, LETTER, NARROW, PALE, SHORT, WIDE, Axis, Figure, Panel, add_names,
                            add_series, beside, coloured_in, decades, figure, finished, luminance, size, style_of,
@@ -83,14 +83,12 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
             times += rates
     if not panels:
         return None
-    grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}" if others else ""
-    grey += "; where they are the fastest, the last such size has their names." if others and higher_is_better else \
-        "." * bool(others)
+    first = " Where one of these is the fastest, its name stands at the last such size." if others and higher_is_better else ""
     short = {text for panel in panels for _, _, text, *_ in panel.words}
     return figure(f"{name}-{card.key}{'-quadratic' * quadratic}",
                   f"{title} over size, {'quadratic elements, ' * quadratic}{card.words}",
-                  f"{title} of one call on boxes over their size, {card.words}, all points plastic, in {samples}. {said} "
-                  f"{lines_said(panels)}{grey}{meanings(s for s in STRATEGY if SHORT.get(s) in short)} "
+                  f"{title} of one call on boxes over their size, {card.words}, all points plastic, in {samples}. {said}"
+                  f"{lines_said(panels)}{grey(others)}{first}{meanings(s for s in STRATEGY if SHORT.get(s) in short)} "
                   f"{kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height, left=1.0,
                   right=beside(panels) if all_named else 0.25,
                   legend=[] if all_named else coloured_in(panels) + [("others", GREY, 2)] * bool(others))
@@ -100,8 +98,8 @@ def lines_said(panels: Sequence[Panel]) -> str:
     """What lines of panels over the size join."""
     of_two = any(colour != GREY and line[0][0] < line[-1][0] for panel in panels for line, colour in panel.thin)
     if not any(panel.lines for panel in panels):
-        return "Lines join sizes of two runs." if of_two else ""
-    return f"Lines join sizes of one run{', thin ones those of two runs' * of_two}."
+        return " Lines join sizes of two runs." if of_two else ""
+    return f" Lines join sizes of one run{', thin ones those of two runs' * of_two}."
 
 
 def meanings(strategies: Iterable[str], names: Mapping[str, str] = SHORT) -> str:
@@ -254,6 +252,27 @@ def map_of(won: Won, columns: Columns, lines: Sequence[tuple[str, str]], width: 
     return panel, (MAP_LEFT, MAP_LEFT + cell * len(columns), 1.3, 1.3 + MAP_ROW * len(lines))
 
 
+def map_caption(card: Card, best_of: Sequence[Winner]) -> str:
+    """Of a map of these cells."""
+    decided = sum(b.decided for b in best_of)
+    whole = sum(b.decided and not b.lacks for b in best_of)
+    fewest, most = min(b.of for b in best_of), max(b.of for b in best_of)
+    shown = {s for best in best_of for s in named_in(best)}
+    several = f"{fewest} to {most}" if fewest < most else most
+    main = ", ".join(f"“{IN_CELL[s]}”" for s in MAIN)
+    won = f"{decided} of {len(best_of)} cells are decided, {whole} of them among all main strategies" if decided else \
+        "No cell is decided"
+    return (f"The fastest strategy at each mesh, size and operation, {card.words}, in {IN_TURNS}. In a cell with a "
+            f"number one strategy is faster than all others: {FASTER}; the number is the factor by which the next "
+            "one is slower, and dark grey is a strategy without a colour of its own. With “ord.” instead, "
+            "patch and its reproducible form are not told apart, and are faster than all others. Brackets: "
+            f"fewer than {COLOURS} strategies were compared, or not all main ones ({main}, the last one of products "
+            "alone): one that is missing may be faster. In a pale cell those named, with as many others as stand "
+            f"behind +, are not told apart. {several} strategies were compared in a cell. {won}. {processes_of(best_of)}."
+            f"{meanings({*shown, *MAIN}, IN_CELL)} “{STRATEGY['hybrid']}” is left out, because it is one of four others; "
+            f"{where(b.run for b in best_of)}.")
+
+
 def winners_map(model: Model, card: Card) -> Figure | None:
     """Who is the fastest at each place; pale: several are not told apart."""
     won: Won = {}
@@ -269,28 +288,12 @@ def winners_map(model: Model, card: Card) -> Figure | None:
     columns = sorted({key[2:] for key in won}, key=lambda c: (c[0] != "box", c[0], c[1]))
     lines = [(e, o) for e in ELEMENTS for o in ("jacvec", "jacvec_elastic", "jacvec_full", "residual", "diagonal")
              if any(key[:2] == (e, o) for key in won)]
-    best_of = [b for _, b in won.values()]
-    decided = sum(b.decided for b in best_of)
-    whole = sum(b.decided and not b.lacks for b in best_of)
-    fewest, most = min(b.of for b in best_of), max(b.of for b in best_of)
-    runs = [b.run for b in best_of]
-    shown = {s for best in best_of for s in named_in(best)}
-    title = f"The fastest strategy, {card.words}"
-    several = f"{fewest} to {most}" if fewest < most else most
-    main = ", ".join(f"“{IN_CELL[s]}”" for s in MAIN)
-    caption = (f"The fastest strategy at each mesh, size and operation, {card.words}, in {IN_TURNS}. In a cell with a "
-               f"number one strategy is faster than all others: {FASTER}; the number is the factor by which the next "
-               "one is slower, and dark grey is a strategy without a colour of its own. With “ord.” instead, "
-               "patch and its reproducible form are not told apart, and are faster than all others. Brackets: "
-               f"fewer than {COLOURS} strategies were compared, or not all main ones ({main}, the last one of products "
-               "alone): one that is missing may be faster. In a pale cell those named, with as many others as stand "
-               f"behind +, are not told apart. {processes_of(best_of)}; {where(runs)}. {several} strategies were "
-               f"compared. Decided are {decided} of {len(best_of)} cells, {whole} of them among all main strategies."
-               f"{meanings({*shown, *MAIN}, IN_CELL)} “{STRATEGY['hybrid']}” is left out, because it is one of four others.")
 
     def of_width(name: str, some: Columns, width: float) -> Figure:
         panel, place = map_of(won, some, lines, width)
-        return finished(name, title, caption, [panel], [place], width, place[3] + 0.1, runs)
+        best_of = [best for key, (_, best) in won.items() if key[2:] in some]
+        return finished(name, f"The fastest strategy, {card.words}", map_caption(card, best_of), [panel], [place], width,
+                        place[3] + 0.1, [b.run for b in best_of])
 
     fit = int((NARROW - MAP_LEFT - 0.1) / LEAST_CELL)
     if len(columns) <= fit:
@@ -301,9 +304,11 @@ def winners_map(model: Model, card: Card) -> Figure | None:
 
 
 def processes_of(best: Sequence[Winner]) -> str:
-    """How many of these rest on so many processes."""
+    """How many of these cells rest on so many processes."""
     several = sum(min(p.time.processes for p in b.fastest) >= LEAST_PROCESSES for b in best)
-    return f"{several} of {len(best)} cells are of {LEAST_PROCESSES} processes or more, the others of fewer"
+    if several in (0, len(best)):
+        return f"All are of {LEAST_PROCESSES} processes or more" if several else f"All are of fewer than {LEAST_PROCESSES} processes"
+    return f"{several} are of {LEAST_PROCESSES} processes or more, the others of fewer"
 
 
 def largest_boxes(model: Model, card: Card, wanted: Callable[[list[Point]], bool]) -> dict[str, list[list[Point]]]:
@@ -350,7 +355,7 @@ def roofline(model: Model, card: Card) -> Figure | None:
                              (x.high, peak)], INK))
         panel.words.append((x.high, peak * 1.25, f"{digits(peak)} · 10¹² flop/s", INK, "right"))
         steep = max(x.low, y.low / memory) * 1.15
-        panel.words.append((steep * 0.9, steep * memory * 2.1, f"{digits(memory)} TB/s", INK, "left"))
+        panel.words.append((steep * 0.9, steep * memory * 3, f"{digits(memory)} TB/s", INK, "left"))
         for p, t, i in sorted(zip(drawn, rates, intensity), key=lambda v: v[0].strategy in COLOURED):
             colour, shape = style_of(p.strategy)
             if t.high > t.low:
@@ -364,7 +369,7 @@ def roofline(model: Model, card: Card) -> Figure | None:
                 at = "right"
             elif k and i < APART * of_columns[k - 1][1]:
                 at = "left"
-            up = y.at(0.03 + 0.055 * (k % 3))
+            up = y.at(0.05 + 0.055 * (k % 3))
             panel.thin.append(([(i, up if at != "center" else y.at(0.2)), (i, max(t.value for p, t in zip(drawn, rates)
                                                                              if p.operation == operation))], GREY))
             panel.words.append((i * {"right": 0.97, "left": 1.03}.get(at, 1.0), up, OPERATION[operation], INK, at))
@@ -412,7 +417,7 @@ def break_even(model: Model, card: Card) -> Figure | None:
             runs.append(some[0].run)
     return figure(f"break-even-{card.key}", f"Break-even with the assembled matrix, {card.words}",
                   "One material update and n tangent products, over the same with the assembled matrix, which its material "
-                  "update assembles, with the set-up of the mesh and without it. Of "
+                  "update assembles, with or without the set-up of the mesh, as titles say. Of "
                   f"{' and '.join(f'“{SHORT[s]}”, {STRATEGY[s]},' for s in BLOCKS)} titles name the one with the faster "
                   "product of those that the run has, "
                   f"{card.words}. Below the dashed line the matrix loses. Computed from medians of one run, set-up "

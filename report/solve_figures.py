@@ -16,7 +16,8 @@ from report.text import count
 from report.wholes import PARTS, PHASES, solves_of
 from report.words import ELEMENT, PRECONDITION, QUADRATIC, STRATEGY, in_order, problem_words
 
-SOLVE_PARTS = (("set-up of mesh and strategy", PALETTE[4]), ("set-up of multigrid", PALETTE[2]), ("solve", PALETTE[0]))
+# All three differ in grey, too.
+SOLVE_PARTS = (("set-up of mesh and strategy", PALETTE[4]), ("set-up of multigrid", PALETTE[3]), ("solve", PALETTE[0]))
 TILDE = "~, or hollow"
 MOST = 1.5  # an interval makes an axis so much longer at most
 
@@ -27,11 +28,12 @@ def marked(strategies: Sequence[str], noisy: Collection[str]) -> list[str]:
 
 
 # Solves of one figure, as its name ends, and in titles: with all of them one would be taller than a page.
-GROUPS = {"": "", "meshes": "unstructured meshes, ", "quadratic": "quadratic elements, "}
+GROUPS = {"": "", "meshes": "irregular meshes, ", "bracket": "bracket, ", "quadratic": "quadratic elements, "}
 
 
 def group_of(case: str, element: str) -> str:
-    return "quadratic" if element in QUADRATIC else "" if kind_of_mesh(case) == "box" else "meshes"
+    kind = kind_of_mesh(case)
+    return "quadratic" if element in QUADRATIC else {"box": "", "bracket": kind}.get(kind, "meshes")
 
 
 def places_of(model: Model, card: Card, group: str) -> list[tuple[tuple, list[Point]]]:
@@ -80,8 +82,8 @@ def whole_solves(model: Model, card: Card, group: str) -> Figure | None:
         legend.append(("end with CUDA graphs", 0x000000, 13))
     return figure(named("solves", card, group), f"Whole solves with set-up, {GROUPS[group]}{card.words}",
                   f"Whole solves from the mesh in memory to the last answer, {card.words}: what the choice of a "
-                  f"strategy is worth in all. Each panel is one run. {bars(times)}, of the "
-                  f"solve alone{noisy([*times, *graphs], TILDE)}; {where(runs)}.",
+                  f"strategy is worth in all. Each panel is one run. {bars(times, mark='Thin lines, of the solve alone')}"
+                  f"{noisy([*times, *graphs], TILDE)}; {where(runs)}.",
                   panels, runs, columns=2, left=2.95, legend=legend)
 
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 
 from report import rows
-from report.captions import IN_TURNS, kind_of, rests_on, where
+from report.captions import IN_TURNS, grey, kind_of, rests_on, where
 from report.contact import contact
 from report.model import Card, Model, Point, Run, Time
 from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, Axis, Figure, Panel, add_names,
@@ -16,7 +16,7 @@ from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAP
 from report.places import ranked
 from report.selection import by_strategy
 from report.text import count
-from report.words import CHOOSES, ELEMENT, OPERATION, PART, PATTERNS, SHARES_ALIKE, STRATEGY, in_order
+from report.words import CHOOSES, ELEMENT, OPERATION, PART, PATTERNS, SHARES_ALIKE, in_order
 
 JACOBIAN = {"tangent": "consistent tangent", "elastic": "elastic, frozen"}
 CONDITIONS = {"burst": "in turns", "sustained": "without pause", "cold": "cold cache"}
@@ -192,11 +192,10 @@ def plastic(model: Model, card: Card) -> Figure | None:
         panels.append(panel)
         runs.append(some[0].run)
         times += scaled
-    grey = f" Grey: {', '.join(STRATEGY[s] for s in in_order(others))}." if others else ""
     return figure(f"plastic-{card.key}", f"Shares of plastic elements, {card.words}",
                   f"Time of tangent products over the share of plastic elements, whose tangents are read, "
                   f"{card.words}. Lower is better. Look how steep the curves are, and whether it matters where the "
-                  f"plastic elements lie.{grey} {kind_of(times)}; {where(runs)}.", panels, runs, columns=3,
+                  f"plastic elements lie.{grey(others)} {kind_of(times)}; {where(runs)}.", panels, runs, columns=3,
                   height=height, left=1.0, right=beside(panels))
 
 

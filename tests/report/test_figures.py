@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from report import figures, gnuplot, model, panels, product_figures, scaling_figures, study_figures
+from report import figures, gnuplot, model, panels, product_figures, scaling_figures, solve_figures, study_figures
 from report.product_figures import roofline
 from report.render import tables
 from report.words import OPERATION, PRODUCTS
@@ -131,7 +131,7 @@ class Content(Small):
             made = {f.name: f for f in figures.all_figures(model.build(small.results(pathlib.Path(folder), c1=lines)))}
         for name, times in (("throughput-h200", 1), ("time-h200", 0)):
             self.assertEqual([text for _, _, text, *_ in made[name].panels[-1].words].count("team"), times)
-            self.assertEqual("the last such size has their names" in made[name].caption, bool(times))
+            self.assertEqual("its name stands at the last such size" in made[name].caption, bool(times))
 
     def test_winners_without_a_colour_are_named_once(self):
         """At the last of neighbouring sizes, and where no curve that rises with the size meets their names."""
@@ -213,7 +213,7 @@ class Content(Small):
         (f,) = [f for f in figures.all_figures(built) if f.name == "winners-h200"]
         words = [w[2] for w in f.panels[-1].words]
         self.assertEqual((words.count("patch"), words.count("(ord.)")), (32, 32))
-        self.assertIn("Decided are 0 of 32 cells", f.caption)
+        self.assertIn("No cell is decided.", f.caption)
 
     def test_labels_of_a_roofline_do_not_meet(self):
         """Of each panel: operations whose columns are near have words at two sides or in two lines."""
@@ -407,12 +407,37 @@ class Committed(unittest.TestCase):
         kinds = set()
         for f in (f for f in self.figures if f.narrow):
             kinds.add(f.name.split("-")[0])
-            self.assertEqual((f.narrow.width, f.narrow.caption), (panels.NARROW, f.caption), f.name)
+            self.assertEqual((f.narrow.width, f.narrow.title), (panels.NARROW, f.title), f.name)
+            if not f.name.startswith("winners"):  # which counts its cells
+                self.assertEqual(f.narrow.caption, f.caption, f.name)
             self.assertLess(f.narrow.height, 20, f.name)
             self.assertLessEqual(len(f.narrow.panels), 3, f.name)  # two, and the words of all
             self.assertLessEqual({p.title for p in f.narrow.panels}, {p.title for p in f.panels}, f.name)
         self.assertEqual(kinds, {"throughput", "roofline", "winners", "break", "solves", "scaling", "accuracy",
                                  "communication"})
+
+    def test_text_keeps_its_size_on_a_page(self):
+        """What is taller than 0.85 of 25 cm is made smaller by report.tex."""
+        for f in self.figures:
+            self.assertLessEqual(f.height, 0.85 * 25, f.name)
+
+    def test_a_map_for_one_column_counts_its_own_cells(self):
+        for f in (f for f in self.figures if f.narrow and f.name in ("winners-h200", "winners-h100")):
+            wide, narrow = (int(re.search(r"of (\d+) cells are decided", form.caption)[1]) for form in f.forms)
+            self.assertEqual([wide, narrow], [len(form.panels[0].rectangles) for form in f.forms], f.name)
+            self.assertLess(narrow, wide)
+
+    def test_names_with_commas_are_told_apart(self):
+        captions = [f.caption for f in self.figures if " Grey: " in f.caption]
+        self.assertTrue(any(" Grey: patch, reproducible; warp per element; " in caption for caption in captions))
+        for caption in captions:
+            self.assertNotIn("reproducible, ", caption)
+            self.assertNotIn("  ", caption)
+
+    def test_parts_of_a_solve_differ_in_grey(self):
+        light = [panels.luminance(colour) for _, colour in solve_figures.SOLVE_PARTS]
+        for a, b in itertools.combinations(light, 2):
+            self.assertGreater(abs(a - b), 0.25)
 
     def test_studies_are_among_them(self):
         names = {f.name.split("-")[0] for f in self.figures}
