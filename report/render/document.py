@@ -57,8 +57,10 @@ def wins_said(model: Model, cards: Sequence[Card]) -> list[str]:
         text += listed(f"“{STRATEGY[s]}” is the fastest at {n}" for s, n in order) or "no strategy is the fastest"
         if open_ := len(entries) - sum(wins.values()):
             text += f"; at {open_} of them several are not told apart"
-        whole = sum(entry.won.decided and not entry.won.lacks for entry in entries)
-        said.append(f"{text}. All main strategies were compared at {whole} of those that are decided.")
+        if any(entry.won.decided for entry in entries):
+            whole = sum(entry.won.decided and not entry.won.lacks for entry in entries)
+            text += f". All main strategies were compared at {whole} of those that are decided"
+        said.append(f"{text}.")
     return said
 
 
@@ -78,8 +80,8 @@ def limits(model: Model) -> list[str]:
     noisy = [p for p in points if p.time.noisy]
     by_status: dict[str, int] = {}
     for refused in model.refused:
-        status = refused.row["status"] if refused.row["status"] != "ok" else "no time"
-        by_status[status] = by_status.get(status, 0) + 1
+        by_status[refused.row["status"]] = by_status.get(refused.row["status"], 0) + 1
+    nothing = by_status.pop("ok", 0)  # a median of 0
     timed = {p.run for p in points}
     commits = len({run.commit for run in timed})
     said = [
@@ -97,6 +99,8 @@ def limits(model: Model) -> list[str]:
     if by_status:
         said.append(f"{sum(by_status.values())} rows have no time: " +
                     ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in sorted(by_status.items())) + ".")
+    if nothing:
+        said.append(f"{nothing} phases of whole solves took no time that a clock tells, and are left out.")
     plastic = [place[5] for place in solves_of(model) if place[1].endswith("-steps")]
     if plastic:
         said.append(f"Whole plastic solves that compare strategies go up to {count(max(plastic))} degrees of freedom; what "
@@ -154,7 +158,7 @@ METHOD = (
     "two cards, by all processes of each. Where several runs have a place, the one speaks that has most of the main strategies "
     f"({', '.join(f'`{s}`' for s in MAIN)}), then "
     "most strategies, then most processes, then the newest one. What it lacks was compared within another run, if that "
-    "has it beside the fastest one.",
+    f"has it beside the fastest one. Behind a commit, {sources.NOTE}",
     "**Work and ceilings.** Bytes are those that memory must move if caches hold everything that is used twice; flop "
     "are counted by running the element code on numbers that count. Both are the same for all strategies without a "
     "matrix. The ceilings are the measured rates of copies and of multiply-adds.",
@@ -176,8 +180,10 @@ def machine_of(run: Run, card: Card) -> dict[str, str]:
 def macros(model: Model, drawn: Sequence[Figure] = ()) -> dict[str, str]:
     """What numbers.tex documents at its head: numbers of the tables of strategies, of boxes and of irregular meshes; captions
     of figures; machines."""
-    found: dict[str, str] = {f"figure/{f.name}": f"{f.title}. {f.caption}" for f in drawn}
-    found |= {f"figure/{f.name}/short": f"{f.title}. {re.split('(?<=[.]) ', f.caption)[0]}" for f in drawn}
+    found: dict[str, str] = {}
+    for f in itertools.chain.from_iterable(f.forms for f in drawn):
+        found[f"figure/{f.name}"] = f"{f.title}. {f.caption}" + f" {sources.NOTE}" * (sources.MARK in f.caption)
+        found[f"figure/{f.name}/short"] = f"{f.title}. {re.split('(?<=[.]) ', f.caption)[0]}"
 
     def tell(name: str, t: Time) -> None:
         found.update({name: interval(t), f"{name}/value": digits(t.value), f"{name}/low": digits(t.low),
@@ -242,7 +248,7 @@ def document(model: Model, drawn: Sequence[Figure], claims: Sequence[Told] = (),
         f"Rows of {len(timed)} runs from {days[0]} to {days[-1]}: {len(model.points)} points" +
         (f" on {listed(cards)} and processors." if cards else " on processors.")) if days else "There are no runs yet."
     used = [s for s in ranked(model.points) if s != "none"]
-    names = Table("names", "Strategies", "Strategies by the words of this report, and their names in code and rows.",
+    names = Table("names", "Strategies", "Strategies by the words of figures and tables, and their names in code and rows.",
                   ["strategy", "name in code"], [[Cell(STRATEGY[s]), Cell(f"`{s}`")] for s in used], words=2)
     told, maps = Claims(list(claims)), shown("winners")
     others = wins_said(model, [c for c in model.cards if c not in model.main_cards])

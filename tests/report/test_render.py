@@ -1,6 +1,7 @@
 """The document as Markdown, HTML and LaTeX: exact cells, and pages that parse."""
 
 import csv
+import dataclasses
 import html.parser
 import pathlib
 import re
@@ -495,6 +496,19 @@ class Rendered(unittest.TestCase):
         short = told["figure/winners-h200/short"]
         self.assertTrue(told["figure/winners-h200"].startswith(short) and short.endswith("."), short)
         self.assertEqual(short.count(". "), 1)
+        self.assertEqual(told["figure/throughput-h200-narrow"], told["figure/throughput-h200"])
+
+    def test_a_caption_for_a_paper_says_what_its_dagger_is(self):
+        drawn = dataclasses.replace(self.figures[0], name="dagger", caption="Says this; commit c1†.", narrow=None)
+        told = document_.macros(self.model, [drawn])
+        self.assertTrue(told["figure/dagger"].endswith(f"Says this; commit c1†. {sources.NOTE}"), told["figure/dagger"])
+
+    def test_where_nobody_wins_no_winners_are_counted(self):
+        lines = [small.row(1.05 if s == "patch" else 1.0, 0.01, variant=s) for s in ("patch", "element_atomic", "assembled_bsr")]
+        built = model.build(small.results(self.path / "level", c1=lines))
+        said = " ".join(document_.wins_said(built, built.cards))
+        self.assertIn("no strategy is the fastest", said)
+        self.assertNotIn("of those that are decided", said)
         self.assertNotIn("figure", self.document.cards)
 
     def test_html_parses_and_stands_alone(self):
