@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from report import model as model_, set_ups, sources, text
 from report.captions import FASTER, IN_TURNS, between_runs, where
-from report.model import NOISY, ONE_ON_HOST, ONE_PROCESS, UNTOLD, Card, Model, Point, interval, lasted
+from report.model import NOISY, ONE_ON_HOST, ONE_PROCESS, UNTOLD, Card, Model, Point, Run, interval, lasted
 from report.panels import APPENDIX, BODY, FILE
 from report.places import LEAST_DOF, Place, Winner, competing, one, places, ranked, winners
 from report.rows import LEAST_PROCESSES
@@ -141,7 +141,7 @@ def strategies_table(model: Model, card: Card, element: str) -> Table | None:
             for s in ranked(some)]
     elsewhere = not {q.run for q in held.values()} <= {p.run for p in some}
     said = (f" *Sustained*: ten seconds without a pause, {where(q.run for q in held.values())}"
-            f"{', another run, so that no ratio of both columns is to be formed' * elsewhere}; empty: not measured so."
+            f"{', another run, so that no ratio is to be formed with the columns before' * elsewhere}; empty: not measured so."
             ) if held else ""
     others = [p for p in some if marks[p]]
     beside = (f" {ASIDE}: of another run than the rest of its column ({where(p.run for p in others)}), no ratio to be "
@@ -152,10 +152,20 @@ def strategies_table(model: Model, card: Card, element: str) -> Table | None:
                  f"{ELEMENT[element]}, {card.words}, box of {count(some[0].n_dof)} DoF, {processes}",
                  f"Throughput in {unit} degrees of freedom per second: value (interval), all points plastic, doubles. "
                  f"{samples(p.time for p in some)}.{between_runs(card)} "
-                 f"{where(p.run for p in some if not marks[p]).capitalize()}.{beside}{said}",
+                 f"{runs_by_operation(dict((OPERATION[p.operation], p.run) for p in some if not marks[p]))}.{beside}{said}",
                  ["strategy"] + [OPERATION[o] for o in operations] +
                  [f"{OPERATION[o]}, sustained" for o in without_pause], rows,
                  wanted=BODY if card in model.main_cards else APPENDIX)
+
+
+def runs_by_operation(columns: dict[str, Run]) -> str:
+    """Of which run each column is: Commit c1; full tangents of c2, with which no ratio is to be formed."""
+    by: dict[Run, list[str]] = {}
+    for name, run in columns.items():
+        by.setdefault(run, []).append(name)
+    first, *others = sorted(by, key=lambda run: -len(by[run]))
+    aside = [f"{listed(by[run])} of {sources.marked(run.commit, run.is_old)}" for run in others]
+    return f"{where([first]).capitalize()}" + f"; {', '.join(aside)}, with which no ratio is to be formed" * bool(aside)
 
 
 def by_operation(columns: Sequence[tuple[str, set[int]]]) -> str:

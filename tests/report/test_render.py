@@ -192,6 +192,13 @@ class Rendered(unittest.TestCase):
         self.assertEqual(tables.by_operation([("residual", {1}), ("material", {1})]), "one process")
         of = [("residual", {5}), ("material", {5}), ("full tangents", {3}), ("sustained", {3})]
         self.assertEqual(tables.by_operation(of), "5 processes; full tangents and sustained 3")
+
+    def test_a_table_says_which_run_a_column_is_of(self):
+        (run,) = {p.run for p in self.model.points}
+        one, other = (dataclasses.replace(run, folder=f"2026-11-30-{commit}", is_old=commit == "c3") for commit in ("c2", "c3"))
+        self.assertEqual(tables.runs_by_operation({"residual": one}), "Commit c2")
+        self.assertEqual(tables.runs_by_operation({"full tangents": other, "residual": one, "tangent product": one}),
+                         "Commit c2; full tangents of c3†, with which no ratio is to be formed")
         self.assertEqual(tables.by_operation([("residual", {3, 5})]), "3 to 5 processes")
 
     @unittest.skipUnless(shutil.which("pdflatex"), "LaTeX is missing")
