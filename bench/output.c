@@ -112,6 +112,41 @@ fe_status output_identify(output *o, int order, int tet_points, int *done)
     return fe_checkpoint_belongs(&o->from, o->state, &o->identity, o->problem, o->mesh);
 }
 
+/* What the ranks have to have in common, and what would otherwise be solved on each with numbers of its own.
+ */
+typedef struct inputs {
+    fe_identity identity;
+    fe_checkpoint_head from;
+    int64_t done;
+} inputs;
+
+static fe_status differs(const char *path)
+{
+    return fe_fail(FE_BAD_INPUT, "%s: is not what rank 0 has read; all hosts need the same file", path);
+}
+
+fe_status output_agree(const output *o, const fe_mpi *mpi, int done)
+{
+    static inputs first; /* MPI may still write it where this rank gives up */
+    const inputs own = {o->identity, o->from.head, done};
+    fe_comm *comm;
+    if (mpi->size < 2) return FE_OK;
+    first = own;
+    FE_TRY(fe_comm_mpi(mpi, &comm));
+    const fe_status status = comm->ops->broadcast(comm, sizeof first, &first);
+    fe_comm_close(comm);
+    if (status != FE_OK) {
+        const char *cause = fe_comm_cause(fe_message()); /* of another process's rank */
+        return cause ? fe_fail(status, "%s", cause) : status;
+    }
+    if (strcmp(own.identity.version, first.identity.version))
+        return fe_fail(FE_BAD_INPUT, "this is version %s, and rank 0 is version %s", own.identity.version,
+                       first.identity.version);
+    if (own.identity.problem != first.identity.problem) return differs(o->problem->file);
+    if (own.identity.mesh != first.identity.mesh) return differs(o->mesh->path);
+    return memcmp(&own, &first, sizeof own) ? differs(o->resumes ? o->state : o->problem->file) : FE_OK;
+}
+
 /* Runs of one folder, at the same time or one after the other, do not replace each other's series. */
 static fe_status open_series(output *o)
 {

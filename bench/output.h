@@ -34,6 +34,9 @@ fe_status output_spares_inputs(output *o, const char *mesh);
 /* With the mesh as it was read: what the run is a run of, and the state that it goes on from. *done: the
  * result is there, and complete. */
 fe_status output_identify(output *o, int order, int tet_points, int *done);
+/* FE_BAD_INPUT where this process has read, or identified, something else than rank 0. Each of several calls
+ * it. */
+fe_status output_agree(const output *o, const fe_mpi *mpi, int done);
 /* Opens the files; nothing is written yet. r: with problem, mesh and boundary. FE_BAD_INPUT where a series of
  * this name is another run's. */
 fe_status output_open(output *o, const fe_result *r);

@@ -394,6 +394,7 @@ static fe_status solve(const arguments *a, fe_case *c, fe_mesh *mesh, fe_boundar
     if (first) FE_TRY(output_lock(out));
     FE_TRY(fe_mesh_read(path, first, mesh));
     FE_TRY(output_identify(out, a->options.order, a->options.tet_points, &done));
+    FE_TRY(output_agree(out, &a->options.mpi, done));
     if (done && first) printf("%s: all %d load steps are done\n", out->result, c->n_step);
     if (done) return first ? output_open(out, result) : FE_OK; /* removes what killed runs left beside it */
     FE_TRY(stop_early(a, out, c));

@@ -383,6 +383,20 @@ static void bad_input_is_said_once(void **state)
             "mpirun -n 3 sh one_other 2 'solve p.json --fast' '%s'", GOOD);
 }
 
+/* Hosts that do not share a folder may hold files of one name that differ by a number. */
+static void other_inputs_are_refused(void **state)
+{
+    (void)state;
+    need_mpi();
+    child_must(0, "meshgen box -c 3 -o same.msh");
+    child_must(0, "meshgen box -c 3 -l 1.001 -o other.msh");
+    child_write_problem("other.json", (problem){.factors = "1, 2.5"});
+    refused("solve: rank 2: other.msh: is not what rank 0 has read; all hosts need the same file\n",
+            "mpirun -n 3 sh one_other 2 '%s --mesh other.msh' '%s --mesh same.msh'", GOOD, GOOD);
+    refused("solve: rank 2: other.json: is not what rank 0 has read; all hosts need the same file\n",
+            "mpirun -n 3 sh one_other 2 'solve other.json --threads 1 --result r.json' '%s'", GOOD);
+}
+
 /* A rank whose memory is limited to what a smaller basis needs fails alone with a larger one. The sanitizer
  * reserves more addresses than any limit leaves. */
 static void rank_without_memory_is_named(void **state)
@@ -492,6 +506,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(interruption_ends_all, clean_up),
         cmocka_unit_test_teardown(interrupted_ranks_say_so_once, clean_up),
         cmocka_unit_test_teardown(bad_input_is_said_once, clean_up),
+        cmocka_unit_test_teardown(other_inputs_are_refused, clean_up),
         cmocka_unit_test_teardown(rank_without_memory_is_named, clean_up),
 #if !FE_HAVE_MPI
         cmocka_unit_test(build_without_mpi_refuses),
