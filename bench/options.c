@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <omp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,25 @@ fe_status option_ranks(int asked, const fe_mpi *mpi, int *ranks)
         fe_note("OMP_NUM_THREADS=%s: bounded by the cores that this process may use, %d; --threads N is not",
                 getenv("OMP_NUM_THREADS"), fe_cores());
     return FE_OK;
+}
+
+/* METIS catches SIGTERM meanwhile, and gives it back to a handler that serves once (signal of System V): the
+ * second of two signals that are one would then kill. */
+static void (*noted)(int);
+static void note_and_stay(int number)
+{
+    const struct sigaction action = {.sa_handler = note_and_stay};
+    sigaction(number, &action, NULL);
+    noted(number);
+}
+
+void option_catch_interrupts(void)
+{
+    struct sigaction action;
+    fe_catch_interrupts();
+    sigaction(SIGTERM, NULL, &action);
+    noted = action.sa_handler, action.sa_handler = note_and_stay;
+    sigaction(SIGTERM, &action, NULL);
 }
 
 int option_exit(const char *program, fe_status status)

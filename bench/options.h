@@ -27,6 +27,8 @@ fe_status option_next(const char *program, int argc, char **argv, const struct o
                       int *index);
 /* The ranks of a run: the launcher's processes where there are any, else those asked for (0: one). */
 fe_status option_ranks(int asked, const fe_mpi *mpi, int *ranks);
+/* fe_catch_interrupts that lasts whatever libraries do. */
+void option_catch_interrupts(void);
 /* Exit code; one rank prints for all that end in the same way. */
 int option_exit(const char *program, fe_status status);
 /* Ends the program here if a rank was abandoned: it may still use whatever it was given. */

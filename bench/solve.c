@@ -447,7 +447,7 @@ static fe_status run(const arguments *a)
                   .problem = &c,
                   .mesh = &mesh};
     char *path = NULL;
-    fe_catch_interrupts();
+    option_catch_interrupts();
     fe_status status = fe_case_read(a->problem, &c);
     if (status == FE_OK && a->mesh) {
         path = strdup(a->mesh);

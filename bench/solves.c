@@ -486,7 +486,7 @@ static fe_status run(const solves_arguments *a)
 {
     fe_machine machine;
     bench *b = NULL;
-    fe_catch_interrupts();
+    option_catch_interrupts();
     FE_TRY(fe_machine_find(0, &machine));
     FE_ALLOCATE(b, 1, "solves");
     b->arguments = a;

@@ -1,6 +1,7 @@
 /* What batch systems and launchers do to programs, without any of them: the variables that they set, cores
  * that several processes share, quotas, and a signal that comes twice. tests/slurm.sh runs a real Slurm. */
 #include "common/base/cores.h"
+#include "have/metis.h"
 #include "have/mpi.h"
 #include "tests/child.h"
 #include "tests/common.h"
@@ -231,14 +232,18 @@ static void unbound_processes_share_cores(void **state)
 
 /* --- signals ----------------------------------------------------------------------------------------- */
 
-/* Slurm's time limit: two signals 6 ms apart are one. */
+/* Slurm's time limit: two signals 6 ms apart are one, also for several ranks, whose partition METIS makes. */
 static void signal_that_comes_twice_is_one(void **state)
 {
     (void)state;
+    char command[128];
     child_write_long_problem("long.json", NULL);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         unlink("r.json");
-        const pid_t child = child_start("solve long.json --threads 1 --result r.json");
+        snprintf(command, sizeof command,
+                 "solve long.json --threads 1 --result r.json --ranks %d --partition %s", 1 + i / 2,
+                 FE_HAVE_METIS ? "metis" : "bisection");
+        const pid_t child = child_start(command);
         for (int k = 0; k < PATIENCE * 6000; k++, usleep(5000))
             if (access("r.json", R_OK) == 0 && result_steps("r.json") >= 2) break;
         kill(child, SIGTERM);
