@@ -138,9 +138,12 @@ limited=$!
 one_node() { expect 0 srun --mpi=pmix -n 2 solve short.json --result r.json && has r.json status converged && has r.json ranks 2 && has r.json communication mpi; }
 check 'srun --mpi=pmix on one node' one_node
 
+# Open MPI names its shared memory by job, host and place on the node: here ranks of two nodes would take each other's,
+# and crash or hang.
+apart='env OMPI_MCA_btl=self,tcp'
 two_nodes() {
     rm -f r.json
-    expect 0 srun --mpi=pmix -N 2 -n 3 solve short.json --result r.json && has r.json status converged && has r.json ranks 3
+    expect 0 $apart srun --mpi=pmix -N 2 -n 6 solve short.json --result r.json && has r.json status converged && has r.json ranks 6
 }
 check 'srun --mpi=pmix on two nodes' two_nodes
 
@@ -178,7 +181,7 @@ check 'scancel keeps the accepted load steps' cancelled
 
 resumed() {
     n=$(steps c.json)
-    expect 0 srun --mpi=pmix -N 2 -n 3 solve long.json --threads 1 --resume c.json >c.out && has c.json status converged &&
+    expect 0 $apart srun --mpi=pmix -N 2 -n 3 solve long.json --threads 1 --resume c.json >c.out && has c.json status converged &&
         grep "^goes on after load step" c.out && [ "$(steps c.json)" -eq 400 ] && [ "$n" -lt 400 ]
 }
 check 'a run goes on with another number of ranks' resumed
@@ -223,12 +226,14 @@ bench_resumes() {
     scancel --signal=TERM "$job"
     await is_waiting || { cat bench.log; return 1; }
     n=$(n_done)
-    await begins || return 1
-    await is_state COMPLETED || { cat bench.log; return 1; }
+    await begins || { cat bench.log; scontrol show job "$job"; return 1; }
+    await is_state COMPLETED || { cat bench.log; scontrol show job "$job"; return 1; }
     cat bench.log
-    [ "$n" -lt 10 ] && [ "$(n_done)" -eq 10 ] && grep -q 'interrupted; finished points are kept' bench.log || return 1
-    awk -F, 'NR > 1 && $NF == "done" && seen[$4, $5]++ { exit 1 } NR > 1 && $NF == "done" { n++ } END { exit n != 10 }' \
-        "$results"/*/*/points.csv || { cat "$results"/*/*/points.csv; return 1; }
+    all=$(sed -n 's/^bench: the whole list, 2 points in \([0-9]*\) processes.*/\1/p' bench.log | head -n 1)
+    [ "$n" -lt "$all" ] && [ "$(n_done)" -eq "$all" ] && grep -q 'interrupted; finished points are kept' bench.log || return 1
+    awk -F, -v all="$all" 'NR == 1 { for (i = 1; i <= NF; i++) of[$i] = i }
+        NR > 1 && $of["status"] == "done" { n++; if (seen[$of["point"], $of["process"]]++) twice = 1 }
+        END { exit twice || n != all }' "$results"/*/*/points.csv || { cat "$results"/*/*/points.csv; return 1; }
 }
 
 bench_without_time() {
@@ -271,13 +276,12 @@ END
 }
 check 'tasks of one result: one writes, the others are refused' array_in_the_way
 
-# On a busy machine the second signal may come more than a second after the first, and then ends what is left to do.
 limit() {
     wait $limited
     code=$?
     cat limit.err
     grep -q 'DUE TO TIME LIMIT' limit.err && [ $code -ne 0 ] && has limit.json status interrupted || return 1
-    grep -q ': Terminated' limit.err || { left limit.json && grep -q '^solve: interrupted in load step' limit.err && grep -q '^interrupted on ' limit.out; }
+    left limit.json && grep -q '^solve: interrupted in load step' limit.err && grep -q '^interrupted on ' limit.out
 }
 check 'a time limit, whose signal comes twice, is an orderly end' limit
 
