@@ -211,6 +211,14 @@ finished_job() {
 }
 check 'a finished job is not solved again' finished_job
 
+refused_job() {
+    SOLVE=nowhere/solve expect 2 sbatch -Q -W -n 1 -o refused.log "$here/packaging/slurm/solve.sbatch" short.json || return 1
+    grep '^solve.sbatch: nowhere/solve is not there' refused.log || return 1
+    SOLVE=solve expect 2 sbatch -Q -W -n 1 -o own.log "$here/packaging/slurm/solve.sbatch" short.json --result x.json || return 1
+    grep '^solve.sbatch: --result: ' own.log && [ ! -e x.json ]
+}
+check 'the job script names what is wrong' refused_job
+
 # A piece of `make bench` is interrupted; the next one goes on, and no point is measured twice.
 results=$folder/work/results
 n_done() { find "$results" -path '*/scratch/*.done' 2>/dev/null | wc -l; }
