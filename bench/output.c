@@ -144,7 +144,9 @@ fe_status output_agree(const output *o, const fe_mpi *mpi, int done)
                        first.identity.version);
     if (own.identity.problem != first.identity.problem) return differs(o->problem->file);
     if (own.identity.mesh != first.identity.mesh) return differs(o->mesh->path);
-    return memcmp(&own, &first, sizeof own) ? differs(o->resumes ? o->state : o->problem->file) : FE_OK;
+    if (memcmp(&own.identity, &first.identity, sizeof own.identity))
+        return fe_fail(FE_BAD_INPUT, "--order and --tet-points are not those of rank 0");
+    return memcmp(&own, &first, sizeof own) ? differs(o->state) : FE_OK;
 }
 
 /* Runs of one folder, at the same time or one after the other, do not replace each other's series. */

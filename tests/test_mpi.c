@@ -395,6 +395,8 @@ static void other_inputs_are_refused(void **state)
             "mpirun -n 3 sh one_other 2 '%s --mesh other.msh' '%s --mesh same.msh'", GOOD, GOOD);
     refused("solve: rank 2: other.json: is not what rank 0 has read; all hosts need the same file\n",
             "mpirun -n 3 sh one_other 2 'solve other.json --threads 1 --result r.json' '%s'", GOOD);
+    refused("solve: rank 2: --order and --tet-points are not those of rank 0\n",
+            "mpirun -n 3 sh one_other 2 '%s --order random' '%s'", GOOD, GOOD);
 }
 
 /* A rank whose memory is limited to what a smaller basis needs fails alone with a larger one. The sanitizer
