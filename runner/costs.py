@@ -147,7 +147,8 @@ class Costs:
 
     def predict(self, work: Work, name: str = "") -> float | None:
         """Seconds; None where nothing like it was ever measured."""
-        stopped = [LATE * r.seconds for r in self.records if r.stopped and r.name == name and r.work.kind == work.kind]
+        stopped = [LATE * r.seconds for r in self.records if r.stopped and r.name == name and r.work.kind == work.kind
+                   and r.seconds > (r.predicted or 0.0)]  # else it had less time than it was said to take
         if work.kind not in self.fitted:
             known = [r for r in self.records if r.work.kind == work.kind and r.seconds > 0 and not r.stopped]
             if not known:

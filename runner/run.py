@@ -19,6 +19,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import errno
+import math
 import os
 import pathlib
 import random
@@ -249,7 +250,8 @@ class Run:
 
     def use_the_rest(self) -> None:
         """Time is left: what was left out once more, of all passes. Predictions may be wrong, and time that nothing
-        fits into is lost: the point with the shortest one is tried whatever it says, and stopped where the budget ends."""
+        fits into is lost: the point with the shortest one is tried whatever it says, and stopped where the budget ends. A
+        piece of a paper ends instead, unless only caution is against it."""
         tried: set[tuple[experiments.Task, int]] = set()
         anyway: tuple[experiments.Task, int] | None = None
         while self.waiting and self.elapsed() < self.budget:
@@ -259,7 +261,8 @@ class Run:
             if self.counts.measured > before:
                 anyway = None
                 continue
-            new = [item for item in self.waiting if item[1:] not in tried]
+            left = self.budget - self.elapsed() if self.paper else math.inf  # a later piece measures it; machines cost
+            new = [item for item in self.waiting if item[1:] not in tried and item[0] <= left]
             if self.elapsed() > (2 - ALLOWED) * self.budget or not new:
                 return
             anyway = min(new, key=lambda item: item[0])[1:]
