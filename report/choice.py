@@ -80,12 +80,12 @@ def solved(model: model_.Model, machine: str, backend: str, element: str) -> tup
 
 
 def faster(points: Sequence[Decided]) -> str:
-    """What the ratios of products say: patch, where it is faster at all points that have both matrices; where none has,
-    the one that was not measured might win. The matrix, where it is so."""
+    """What the ratios of products say: patch, where it is faster than each matrix at all points that have both; where none
+    has, the one that was not measured might win. The matrix, where it is so."""
     whole = [p.ratio for p in points if not p.lacks]
     if all(ratio.high < 1 for ratio in whole or [p.ratio for p in points]):
         return "the matrix"
-    if not all(p.ratio.low > 1 for p in points):
+    if not all(p.is_faster_than_all for p in points):
         return "either"
     return "`patch`" if whole else f"`patch`, if `{points[0].lacks[0]}` is not faster"
 

@@ -37,6 +37,12 @@ class Decided:
     rivals: int = 1  # strategies that it is held beside; `beside` is the strongest of them
     lacks: tuple[str, ...] = ()  # of a claim that none may be missing of: those that were not measured there
     rank: Rank = dataclasses.field(default=(0, 0, 0), compare=False)  # of its run at its place (report/selection.py)
+    others: tuple[statistics.Estimate, ...] = dataclasses.field(default=(), compare=False)  # beside other strategies
+
+    @property
+    def is_faster_than_all(self) -> bool:
+        """Whether the interval of each ratio lies above 1: one over a slower strategy of few processes may not."""
+        return all(r.low > 1 for r in (self.ratio, *self.others))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -280,7 +286,7 @@ def _place(claim: Claim, some: Sequence[Decided]) -> Decided:
     verdict = overall([strongest] if is_range else some)
     lacks = tuple(s for s in claim.strongest if s not in {p.beside for p in some})
     return dataclasses.replace(strongest, verdict=UNSURE if lacks and verdict == HOLDS else verdict, rivals=len(some),
-                               lacks=lacks)
+                               lacks=lacks, others=tuple(p.ratio for p in some if p is not strongest))
 
 
 def _places(claim: Claim, clean: Pairs, disturbed: Pairs) -> tuple[list[list[Decided]], int]:

@@ -33,6 +33,11 @@ class Take(unittest.TestCase):
             self.assertEqual(choice.take(points, []), (said, ""))
             self.assertEqual(choice.take([], points), (said, ""))
 
+    def test_patch_is_taken_where_it_is_told_from_each_matrix(self):
+        r = statistics.Estimate(1.57, 0.98, 2.51, 1)  # the slower matrix, of one process
+        self.assertEqual(choice.take([dataclasses.replace(self.point(1.24), others=(r,))], []), ("either", ""))
+        self.assertEqual(choice.take([dataclasses.replace(self.point(0.8), others=(r,))], []), ("the matrix", ""))
+
     def test_irregular_meshes_and_solves_may_want_another_one(self):
         low, level, high = ([self.point(ratio)] for ratio in (0.8, 1.05, 1.3))
         for boxes, others, solve, said, but in (
