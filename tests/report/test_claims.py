@@ -35,7 +35,9 @@ ENDS = "1e-5,9e-6,1.1e-5"  # of ROW: median and the ends of its interval
 # patch; of residuals the matrices', which are those of that form; on hosts six, since the sentence says of how many
 # strategies it speaks.
 ON_HOSTS = ("element_warp", "element_team", "dof_csr", "corner_gather", "assembled_cusparse", "assembled_csr")
-LEFT_OUT = {"small_products": ("patch_ordered",), "small_residuals": ("patch_ordered", *words.MATRIX)} | dict.fromkeys(
+OTHER_BITS = ("element_atomic", "element_warp", "element_team", "patch", "assembled_symmetric", "assembled_cusparse", "assembled_csr")
+LEFT_OUT = {"small_products": ("patch_ordered",), "small_residuals": ("patch_ordered", *words.MATRIX),
+            "full_tangents_ordered": OTHER_BITS} | dict.fromkeys(
     ("gpu_over_cpu", "gpu_over_socket", "gpu_over_cpu_medium", "gpu_over_cpu_small"), ON_HOSTS)
 
 
