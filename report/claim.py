@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import functools
 import itertools
 import operator
@@ -11,7 +12,7 @@ import re
 import tomllib
 from collections.abc import Callable, Sequence
 
-from report import rows
+from report import rows, text
 from report.cases import CASE_PARTS
 from report.model import ROOT
 from report.quantities import QUANTITIES
@@ -232,5 +233,7 @@ def chosen(names: Sequence[str]) -> list[Claim]:
     claims = read_claims()
     for name in names:
         if name not in {claim.name for claim in claims}:
-            raise rows.Fault(f"{name}: there is no such claim; there are {', '.join(claim.name for claim in claims)}")
+            near = difflib.get_close_matches(name, [claim.name for claim in claims])
+            raise rows.Fault(f"{name}: there is no such claim{f'; there is {text.listed(near)}' if near else ''}; docs/claims.md "
+                             "has all names")
     return [claim for claim in claims if not names or claim.name in names]

@@ -356,8 +356,11 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     try:
         return run(parser.parse_args(words))
-    except (rows.Fault, OSError) as fault:
+    except rows.Fault as fault:
         print(f"reproduce: {fault}", file=sys.stderr)
+        return 2
+    except OSError as fault:
+        print(f"reproduce: {f'{fault.filename}: {fault.strerror}' if fault.filename else fault}", file=sys.stderr)
         return 2
 
 

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import io
 import pathlib
+import shutil
 import tempfile
 import unittest
 from unittest import mock
@@ -192,7 +193,9 @@ class Reproducing(unittest.TestCase):
             self.assertTrue(out.splitlines()[-1].startswith("direction: holds, as in committed rows; ratio: "), out)
 
     def test_bad_input_is_one_line(self):
-        for words, part in ((("nothing",), "no such claim"), (("matrix_free_solve",), "solves is not there"),
+        for words, part in ((("nothing",), "no such claim; docs/claims.md has all names"),
+                            (("gather_tet",), "no such claim; there is gather_tet4"),
+                            (("matrix_free_solve",), "solves is not there"),
                             (("host_matrix_tet4",), "kernels is not there")):
             code, _, err = self.program(*words)
             self.assertEqual((code, err.count("\n")), (2, 1))
@@ -202,6 +205,10 @@ class Reproducing(unittest.TestCase):
         code, _, err = self.program("host_matrix_tet4")
         self.assertEqual(code, 2)
         self.assertIn("broken", err)
+        shutil.rmtree(self.build / "reproduce", ignore_errors=True)
+        (self.build / "reproduce").write_text("")
+        code, _, err = self.program("host_matrix_tet4")
+        self.assertEqual((code, err), (2, f"reproduce: {self.build / 'reproduce'}: File exists\n"))
 
     def test_a_reader_takes_another_size_and_mesh(self):
         mesh = self.build / "a part.msh"
