@@ -62,7 +62,7 @@ class Run:
         few = () if self.paper else self.settings.tables["variables"]["FEW"]
         here, cores = find_here(environment, few, first_look)
         self.variables = experiments.variables_of(environment, self.settings, here, cores, self.paper)
-        self.chosen = tuple((environment.get("EXPERIMENTS") or "").split())
+        self.chosen, listed = chosen_of(environment)
         results = pathlib.Path(environment.get("RESULTS") or "results")
         settings = settings_line(here, self.variables.repetitions, self.paper)
         self.folder = folder.Folder(folder.choose(results, here, settings), settings)
@@ -70,8 +70,6 @@ class Run:
             w for name, words in self.variables.lists.items() if name[:6] in ("SOLVES", "MESHES", "STRONG")
             for w in words)
         self.here = dataclasses.replace(here, scratch=self.folder.scratch, gmsh=gmsh)
-        listed = [e for name in ("sweep.toml", "studies.toml")
-                  for e in experiments.read_experiments(experiments.FOLDER / name)]
         self.questions = {e.name: e.question for e in listed}
         self.tasks = self.make_plan(listed)
         self.elsewhere = elsewhere.measured(self.folder.path, settings, self.tasks, self.here) if self.paper else {}
@@ -93,9 +91,6 @@ class Run:
 
     def make_plan(self, listed: list[experiments.Experiment]) -> list[experiments.Task]:
         """Of the named experiments; else of all of a paper, or of the sweep."""
-        for name in self.chosen:
-            if name not in self.questions:
-                raise Failure(f"EXPERIMENTS={' '.join(self.chosen)}: there is no experiment {name}", 2)
         passes = ("first",) if self.first_look else tuple((self.environment.get("PASSES") or "").split())
         if self.chosen:
             listed = [e for e in listed if e.name in self.chosen]
@@ -362,6 +357,16 @@ def on_signal(number: int, frame: object) -> None:
 WHOLE = ("PAPER", "EXPERIMENTS", "PASSES", "MISSING")  # variables that do not begin with the first look
 
 
+def chosen_of(environment: Mapping[str, str]) -> tuple[tuple[str, ...], list[experiments.Experiment]]:
+    """The names in EXPERIMENTS, and all experiments; Failure where there is none of a name."""
+    chosen = tuple((environment.get("EXPERIMENTS") or "").split())
+    listed = [e for name in ("sweep.toml", "studies.toml") for e in experiments.read_experiments(experiments.FOLDER / name)]
+    for name in chosen:
+        if name not in {e.name for e in listed}:
+            raise Failure(f"EXPERIMENTS={' '.join(chosen)}: there is no experiment {name}", 2)
+    return chosen, listed
+
+
 def is_built(command: str, limit: float | None) -> bool:
     """Has the programs built; False where that was ended after `limit` seconds."""
     child = subprocess.Popen(["sh", "-c", command], process_group=0)
@@ -380,6 +385,7 @@ def bench(environment: Mapping[str, str], run_of: Callable[..., Run] = Run) -> i
     """Takes the first look with what is built, where all programs are not there yet, then has them built; then all. A
     budget that a first look and the build behind it have used up ends there."""
     build, look = pathlib.Path(environment.get("BUILD") or "build"), None
+    chosen_of(environment)  # a wrong name before a build of minutes
     if command := environment.get("BENCH_BUILD"):
         left = None
         if first_kernels(build).exists() and not (build / "kernels").exists() and not any(map(environment.get, WHOLE)):

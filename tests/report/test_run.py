@@ -481,6 +481,12 @@ class Budget(Folder):
                     self.assertEqual(run.bench(environment, looked), 0)
         self.assertIn("3:22 of 1:00: building and the first look took it all", out.getvalue())
 
+    def test_a_wrong_name_is_said_before_a_build(self):
+        build = self.top / "built"
+        with self.assertRaisesRegex(Failure, "there is no experiment zero"):
+            run.bench({"EXPERIMENTS": "zero", "BENCH_BUILD": f"touch '{build}'"})
+        self.assertFalse(build.exists())
+
     def test_a_build_that_would_last_longer_than_the_budget_is_ended(self):
         build, mark = self.top / "build", self.top / "still-there"
         for name in ("scaling", "solves", "solve"):
