@@ -8,13 +8,13 @@ What is missing (gnuplot, Jinja2, NumPy, LaTeX) is said in one line each; the re
 
 from __future__ import annotations
 
-import argparse
 import pathlib
 import re
 import shutil
 import sys
 
 from report import gnuplot, model, one_run, render
+from report.command_line import Parser
 from report.figures import every_figure
 from report.render.blocks import Told
 from report.render.document import document
@@ -102,8 +102,7 @@ def make_run(path: pathlib.Path) -> tuple[list[str], list[pathlib.Path]]:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="report", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser("report", __doc__)
     parser.add_argument("--results", type=pathlib.Path, default=model.ROOT / "results")
     parser.add_argument("--output", type=pathlib.Path)
     parser.add_argument("--run", metavar="MACHINE/FOLDER")

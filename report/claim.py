@@ -146,9 +146,9 @@ def _claim(path: pathlib.Path, name: str, table: dict) -> Claim:
         raise fault("rivals: is of a claim with several strategies in 'over'")
     if "as" in table and (table["as"] not in ("share", "percent") or "over" not in table):
         raise fault(f"as {table['as']!r}: it may be \"share\" or \"percent\", of a claim with 'over'")
-    for text in table.get("reproduce", ()):
-        if text.split()[:1] not in [[name] for name in PROGRAMS]:
-            raise fault(f"reproduce: {text!r} does not begin with one of {', '.join(PROGRAMS)}")
+    for command in table.get("reproduce", ()):
+        if command.split()[:1] not in [[name] for name in PROGRAMS]:
+            raise fault(f"reproduce: {command!r} does not begin with one of {', '.join(PROGRAMS)}")
     tolerance = table.get("tolerance", usual_tolerance(table["quantity"]))
     if not isinstance(tolerance, float) or not 0 < tolerance <= 1:
         raise fault(f"tolerance {tolerance!r}: is no share above 0 and up to 1, as 0.25")

@@ -21,6 +21,7 @@ if __name__ == "__main__":
 from report import rows, sources
 from report.cases import kind_of_mesh
 from report.claim import Claim, chosen
+from report.command_line import Parser
 from report.quantities import QUANTITIES
 from report.text import count, digits, listed
 from report.verdicts import FAILS, HOLDS, MISSING, UNSURE, Decided, Verdict, decide, decide_all, stale
@@ -206,8 +207,7 @@ def _decisive(v: Verdict) -> Decided:
 
 
 def arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python3 -m report.claims", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser("report.claims", __doc__)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--rows", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("--stale", action="store_true",

@@ -51,6 +51,7 @@ if __name__ == "__main__":
 
 from report import calibration, environments, model, rows, sources, statistics, text
 from report.calibration import SLOWER, Spread
+from report.command_line import Parser
 from report.rows import LEAST_PROCESSES
 from report.words import QUADRATIC
 
@@ -502,8 +503,7 @@ def write_rows(path: pathlib.Path, found: Sequence[Compared]) -> None:
 
 
 def arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python3 -m report.compare", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser("report.compare", __doc__)
     parser.add_argument("runs", nargs="+", type=pathlib.Path, metavar="RUN")
     parser.add_argument("--margin", type=float, metavar="SHARE",
                         help=f"share that is still the same ({MARGIN}, or more where runs differ by themselves)")

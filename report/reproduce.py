@@ -50,6 +50,7 @@ if __name__ == "__main__":
 
 from report import claims, model, rows, sources
 from report.claim import Claim, chosen, gpus_of, hardware, matches
+from report.command_line import Parser
 from report.quantities import QUANTITIES
 from report.text import interval
 from report.verdicts import FAILS, HOLDS, MISSING, UNSURE, Decided, Verdict, decide, decide_all, overall
@@ -157,7 +158,7 @@ def command_of(text: str, build: pathlib.Path, folder: pathlib.Path, process: in
 
 
 def measure(claim: Claim, build: pathlib.Path, folder: pathlib.Path, processes: int) -> None:
-    """Fault where a program fails."""
+    """Fault where a program fails. The first process is the last one where its rows are of what the claim says nothing of."""
     for process in range(1, processes + 1):
         for text in claim.reproduce:
             command, variables = command_of(text, build, folder, process)
@@ -167,6 +168,12 @@ def measure(claim: Claim, build: pathlib.Path, folder: pathlib.Path, processes: 
             if run.returncode:
                 why = (run.stderr.strip().splitlines() or ["it said nothing"])[-1]
                 raise rows.Fault(f"{told[0]} ended with {run.returncode}: {why}")
+        if decide(claim, "here", [folder], alone=True).verdict == MISSING and outside(claim, rows_in(folder)):
+            return
+
+
+def rows_in(folder: pathlib.Path) -> list[rows.Row]:
+    return [row for path in rows.files_below(folder) for row in rows.read(path)]
 
 
 def disturbed(measured: Sequence[rows.Row]) -> list[str]:
@@ -332,7 +339,7 @@ def told_by(claim: Claim, build: pathlib.Path, folder: pathlib.Path, processes: 
     measure(claim, build, folder, processes)
     verdict = decide(claim, "here", [folder], alone=True)
     (_, before), = decide_all([claim])
-    measured = [row for path in rows.files_below(folder) for row in rows.read(path)]
+    measured = rows_in(folder)
     machines = {row.get("machine") for row in measured}
     same = next((v for v in before if v.machine in machines), None)
     pairs = pairs_of(verdict, same)
@@ -346,8 +353,7 @@ def told_by(claim: Claim, build: pathlib.Path, folder: pathlib.Path, processes: 
 
 
 def main(words: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python3 -m report.reproduce", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser("report.reproduce", __doc__)
     parser.add_argument("claim")
     parser.add_argument("--processes", type=int, default=3)
     parser.add_argument("--dofs", default="")

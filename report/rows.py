@@ -1,6 +1,6 @@
 """The one definition of what a row of results/ is: reads CSV files by results/schema.toml, and checks them.
 
-    python3 -m report.rows FILE.csv...     checks files; exit 1 where one is not what the schema says
+    python3 -m report.rows FILE.csv...     checks files; exit 2 where one is not what the schema says
 """
 
 from __future__ import annotations
@@ -318,7 +318,7 @@ def main(arguments: list[str]) -> int:
             except Fault as fault:
                 print(fault, file=sys.stderr)
                 bad += 1
-    return 1 if bad else 0
+    return 2 if bad else 0
 
 
 if __name__ == "__main__":

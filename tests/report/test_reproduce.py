@@ -259,7 +259,11 @@ class Reproducing(unittest.TestCase):
         _, out, _ = self.program("host_patch_over_matrix")
         self.assertIn("rows of 375 degrees of freedom do not count: it is of >= 20000", out)
         self.assertEqual(out.splitlines()[-1], NOWHERE)
-        self.assertNotIn("do not count", self.program("host_matrix_tet4")[1])
+        self.assertIn("process 1 of 3", out)
+        self.assertNotIn("process 2 of 3", out)  # its rows would not count either
+        out = self.program("host_matrix_tet4")[1]
+        self.assertNotIn("do not count", out)
+        self.assertIn("process 3 of 3", out)
 
     def test_elements_that_a_claim_says_nothing_of_are_told(self):
         """A reader's mesh may be of any."""
