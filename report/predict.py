@@ -139,8 +139,8 @@ def pairs(read: Model) -> list[Pair]:
 
 
 def _rank(some: Sequence[Pair]) -> tuple:
-    processes = min(min(p.narrow.time.processes, p.wide.time.processes) for p in some)
-    return selection.rank((p.wide.strategy for p in some), processes), some[0].wide.run.began, some[0].narrow.run.began
+    processes = {p.wide.strategy: min(p.narrow.time.processes, p.wide.time.processes) for p in some}
+    return selection.rank(processes), some[0].wide.run.began, some[0].narrow.run.began
 
 
 def groups(read: Model) -> dict[tuple[str, str], list[Pair]]:

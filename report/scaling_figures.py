@@ -71,7 +71,7 @@ def speeds(model: Model, card_key: tuple[str, str]) -> list[Speed]:
                 words = mesh_of(case.mesh).words
                 speed = Speed(case.kind, words, p.element, p.strategy, p.operation, p.order, p.ranks,
                               case.communication, alone.n_dof, gain, run)
-                rank = selection.rank(beside[p.file, p.case, p.element, p.order], gain.processes)
+                rank = selection.rank(dict.fromkeys(beside[p.file, p.case, p.element, p.order], gain.processes))
                 key = (run, p.case, p.element, p.strategy, p.order, p.ranks, p.n_dof)
                 if key not in found or rank > found[key][0]:
                     found[key] = rank, speed

@@ -4,7 +4,8 @@ measured it: one rule for all tables, figures, documents and claims, so that the
     1. the run that has most of the main strategies: a comparison that lacks one of them may crown the wrong one
     2. of these the one with most strategies of those that this repository has words for: a look at a new one does not
        stand before what was measured well
-    3. then the one with most processes
+    3. then the one with most processes, of those by which the strategy with the fewest is shown (model.shown);
+       element_only and hybrid do not count
     4. then the newest one, by when it began
 
 No ratio is formed across runs. What the run that speaks has not measured may be told of another one, beside it.
@@ -12,7 +13,7 @@ No ratio is formed across runs. What the run that speaks has not measured may be
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from report.words import CHOOSES, MAIN, NOT_A_STRATEGY, STRATEGY
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 Rank = tuple[int, int, int]
 
 
-def rank(strategies: Iterable[str], processes: int) -> Rank:
-    """Of what one run has at a place, the more the better; of equals the newest run speaks."""
-    there = set(strategies).difference(NOT_A_STRATEGY + CHOOSES)
-    return len(there.intersection(MAIN)), len(there.intersection(STRATEGY)), processes
+def rank(processes: Mapping[str, int]) -> Rank:
+    """Of what one run has at a place, processes by strategy, the more the better; of equals the newest run speaks."""
+    there = set(processes).difference(NOT_A_STRATEGY + CHOOSES)
+    return (len(there.intersection(MAIN)), len(there.intersection(STRATEGY)),
+            min(processes[name] for name in there or processes))
 
 
 def by_run(points: Iterable[Point]) -> list[list[Point]]:
@@ -35,7 +37,7 @@ def by_run(points: Iterable[Point]) -> list[list[Point]]:
     for p in points:
         of.setdefault(p.run, []).append(p)
     return sorted(of.values(), key=lambda some: (
-        rank((p.strategy for p in some), min(p.time.processes for p in some)), some[0].run.began), reverse=True)
+        rank({p.strategy: p.time.processes for p in some}), some[0].run.began), reverse=True)
 
 
 def by_strategy(points: Iterable[Point]) -> dict[str, Point]:

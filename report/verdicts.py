@@ -14,7 +14,7 @@ import numpy
 from report import calibration, rows, sources, statistics
 from report.cases import ranked_case
 from report.claim import CASE, USUAL, Claim, Selection, test_of
-from report.model import ROOT, Card, commit_of, read_runs, widened
+from report.model import ROOT, Card, commit_of, read_runs, shown, widened
 from report.quantities import QUANTITIES, Quantity
 from report.selection import Rank, rank
 
@@ -209,11 +209,10 @@ def _host(own: Sequence[rows.Row], beside: Sequence[rows.Row]) -> str:
 @rows.by_file
 def _ranks(path: pathlib.Path) -> dict[tuple, Rank]:
     """Of each place in a file of a run: what the file has there."""
-    at: dict[tuple, dict[str, int]] = {}  # processes of each strategy
+    at: dict[tuple, dict[str, list[rows.Row]]] = {}  # of each strategy
     for row in _table_of(path).rows:
-        processes = at.setdefault(_where(row), {})
-        processes[str(row["variant"])] = processes.get(str(row["variant"]), 0) + 1
-    return {place: rank(processes, min(processes.values())) for place, processes in at.items()}
+        at.setdefault(_where(row), {}).setdefault(str(row["variant"]), []).append(row)
+    return {place: rank({name: len(shown(some)) for name, some in there.items()}) for place, there in at.items()}
 
 
 def _where(row: rows.Row) -> tuple:

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 import unittest.mock
 
-from report import calibration, claims, documents, model, rows, sources, text, words
+from report import calibration, cases, claims, documents, model, rows, sources, text, words
 from report.claim import Claim, matches, read_claims
 from report.model import ONE_PROCESS
 from report.quantities import QUANTITIES
@@ -100,12 +100,12 @@ class Page(unittest.TestCase):
 
     def test_report_and_claim_show_the_same_number_at_the_same_place(self):
         """What patch gains over the faster matrix: the claim, which the README's table shows, and the report's table."""
-        told = {(v.machine, p.where["element"], p.where["n_dof"]): p for claim, verdicts in self.decided
-                if claim.name == "patch_over_matrix" for v in verdicts for p in v.points}
+        told = {(v.machine, p.where["element"], cases.mesh_of(p.where["case"]).label, p.where["n_dof"]): p
+                for claim, verdicts in self.decided if claim.name == "patch_over_matrix" for v in verdicts for p in v.points}
         compared = 0
         for entry in tables.answers(small.committed()):
-            card, element, operation, _, n = entry.place
-            p = told.get((card.machine, element, n))
+            card, element, operation, mesh, n = entry.place
+            p = told.get((card.machine, element, mesh, n))
             if card.backend == "cuda" and operation == "jacvec" and p and entry.matrix and entry.matrix.strategy in words.BLOCKS \
                     and entry.won.fastest[0].strategy == "patch":
                 with self.subTest(entry.place):

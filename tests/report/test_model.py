@@ -144,6 +144,16 @@ class Runs(Small):
         measured = [small.row(process=n, variant=v) for n in (1, 2, 3) for v in both]
         self.assertEqual(self.speaks(c1=measured, c2=[small.row(variant=v) for v in (*both, "mine")]), "c1")
 
+    def test_processes_of_what_does_not_compete_do_not_count(self):
+        both = ("patch", "element_atomic")
+
+        def run(last: int, *others: dict) -> list[dict]:
+            return [*(small.row(process=n, variant=v) for n in range(1, last + 1) for v in both), *others]
+
+        few = [small.row(process=n, variant=v) for n in (1, 2, 3) for v in ("element_only", "hybrid")]
+        self.assertEqual(self.speaks(c1=run(5, *few), c2=run(4)), "c1")
+        self.assertEqual(self.speaks(c3=run(5), c4=run(5, *few)), "c4")
+
 
 class Winners(Small):
     def win(self, *lines: dict) -> places.Winner:
