@@ -204,10 +204,10 @@ def brief(known: Known, model: model_.Model) -> list[str]:
     takes, notes = noted(found)
     told_lines = [[ELEMENT[line.element], card(line.machine, {}), take,
                    *map(whole, (line.sustained, line.box, line.other)),
-                   "-" if line.solves[0].startswith("≤") else line.solves[0],
+                   *("-" if told.startswith("≤") else told for told in (line.solves[0], line.solves[1].partition(", ")[0])),
                    *map(whole, (line.price, line.full_box, line.floats))] for line, take in zip(found, takes)]
-    head = ["element", "on", "take", "without a pause", "in turns", "irregular", "plastic solve", "fixed order", "21 numbers",
-            "floats"]
+    head = ["element", "on", "take", "without a pause", "in turns", "irregular", "plastic solve", "with set-ups", "fixed order",
+            "21 numbers", "floats"]
     return text.table(head, told_lines, 3) + below(notes)
 
 

@@ -242,6 +242,11 @@ class Point:
         """Which; two strategies of the same ones were measured in turns."""
         return tuple(map(rows.process_of, self.rows))
 
+    @property
+    def is_old(self) -> bool:
+        """Whether its own sources have changed since; those of other strategies of its run may not have, or alone."""
+        return any(sources.is_old(self.kind, row) for row in self.rows)
+
     def only(self, some: Sequence[Row]) -> Point:
         """The same of some of its rows."""
         return self if len(some) == len(self.rows) else dataclasses.replace(self, rows=tuple(some), time=time_of(some))
@@ -516,9 +521,7 @@ def read_all(runs: Sequence[Run]) -> Model:
     named: list[Run] = []
     for run in runs:
         there = rows_of(run.path)
-        is_old = any(sources.changed(row["commit"], kind, row["variant"], row["backend"],
-                                     sources.has_contact(row["operation"]))
-                     for kind, _, read in there if kind in TIMED for row in read)
+        is_old = any(sources.is_old(kind, row) for kind, _, read in there if kind in TIMED for row in read)
         run = dataclasses.replace(run, is_old=is_old)
         named.append(run)
         studies |= {(run, kind): read for kind, _, read in there if kind in STUDIES}

@@ -27,6 +27,7 @@ import hashlib
 import pathlib
 import re
 import subprocess
+from collections.abc import Mapping
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MARK = "†"
@@ -145,6 +146,12 @@ def changed(commit: str, kind: str, variant: str, backend: str, contact: bool = 
     if tree is None:
         return None
     return any(tree.get(path) != tree_now().get(path) for path in files_of(kind, variant, backend, contact))
+
+
+def is_old(kind: str, row: Mapping[str, object]) -> bool:
+    """Whether the sources of a row have changed since; False where nobody can tell."""
+    return bool(changed(str(row["commit"]), kind, str(row["variant"]), str(row.get("backend", "")),
+                        has_contact(row.get("operation"))))
 
 
 def alike(one: str, other: str, kind: str, variant: str, backend: str, contact: bool = False) -> bool:

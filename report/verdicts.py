@@ -236,7 +236,7 @@ def _ratios(claim: Claim, alone: bool, path: pathlib.Path, found: Table,
                 if (r := _estimate(claim, alone, own, beside)) is None:
                     continue
                 first = own[0]
-                is_old = any(_is_old(claim.file_of(side_of), row)
+                is_old = any(sources.is_old(claim.file_of(side_of), row)
                              for side_of, some in ((claim.of, own), (claim.over, beside)) for row in some)
                 name = (key, first.get("case"), tuple(side.items()), tuple((other or {}).items()))
                 told.setdefault(name, []).append(Decided(
@@ -313,11 +313,6 @@ def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path], alone: bool
     places, left_out = _places(claim, clean, noisy)
     points = [_place(claim, some) if claim.has_rivals else some[0] for some in places]
     return Verdict(claim, machine, overall(points), tuple(points), tuple(itertools.chain(*places)), left_out)
-
-
-def _is_old(file: str, row: rows.Row) -> bool:
-    return bool(sources.changed(str(row["commit"]), file, str(row["variant"]), str(row.get("backend", "")),
-                                sources.has_contact(row.get("operation"))))
 
 
 def overall(points: Sequence[Decided]) -> str:

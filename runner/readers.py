@@ -131,22 +131,38 @@ def minutes_of(tasks: Sequence[experiments.Task], known: costs.Costs) -> float |
     return total / 60
 
 
+BESIDES = {"peers": "PETSc", "profile": "Nsight Compute", "trace": "CUPTI", "forms": "`make forms`"}  # of programs
+
+
+def needs_of(tasks: Sequence[experiments.Task]) -> str:
+    """The machines that measure an experiment's points, and what these need besides the programs that `make` builds; "-" of
+    one that has none."""
+    ranks = [int(getattr(task.point, "ranks", 1)) for task in tasks if task.point.backend == "cuda"]
+    gpus = "" if not ranks else "a GPU" if max(ranks) == 1 else f"{min(ranks)} to {max(ranks)} GPUs"
+    host = "a host" if any(task.point.backend == "host" for task in tasks) else ""
+    besides = {BESIDES.get(task.point.program, "") for task in tasks}
+    if any(str(getattr(task.point, "size", "")).startswith("bracket_fine") for task in tasks):
+        besides.add("Gmsh for some")
+    return ", ".join(filter(None, (" or ".join(filter(None, (gpus, host))), *sorted(besides)))) or "-"
+
+
 def table() -> list[str]:
-    """Experiments, what they ask, minutes on a card, which claims read them."""
+    """Experiments, what they ask and need, minutes on a card, which claims read them."""
     listed, tasks, _ = paper()
     kinds = {f"{task.point.program}-cuda" for task in tasks}
     known = costs.earlier([model.ROOT / "results"], "", pathlib.Path("none"), False, kinds)
     read_by = readers(tasks, read_claims())
     lines = []
     for e in listed:
-        some = [t for t in tasks if t.experiment == e.name and t.point.backend == "cuda"]
+        own = [t for t in tasks if t.experiment == e.name]
+        some = [t for t in own if t.point.backend == "cuda"]
         minutes = minutes_of(some, known) if some else None
         measured = all(known.is_measured(f"{t.point.program}-cuda") for t in some)
-        told = "host" if not some else "not known" if minutes is None else \
+        told = "-" if not own else "host" if not some else "not known" if minutes is None else \
             ("" if measured else "≥ ") + f"{max(minutes, 0.1):.2g}"
         names = ", ".join(f"`{name}`" for name in read_by.get(e.name, [])) or "-"
-        lines.append([f"`{e.name}`", e.question, str(e.processes), told, names])
-    return text.table(["experiment", "asks", "processes", "minutes of one", "claims that read it"], lines, 2, behind=1)
+        lines.append([f"`{e.name}`", e.question, needs_of(own), str(e.processes), told, names])
+    return text.table(["experiment", "asks", "needs", "processes", "minutes of one", "claims that read it"], lines, 3, behind=1)
 
 
 def unread() -> list[str]:

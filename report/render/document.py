@@ -94,8 +94,10 @@ def limits(model: Model) -> list[str]:
         "that others loaded (~ in tables): nobody wins by them."
     ]
     if old := sum(run.is_old for run in model.runs):
-        said.append(f"{old} of {len(timed)} runs were measured from sources that have changed since: those of a "
-                    f"strategy or what it shares ({sources.MARK} behind their commits). Times may be others by now.")
+        changed = sum(p.is_old for p in points)
+        said.append(f"{changed} of {len(points)} points were measured from sources that have changed since: those of their "
+                    f"strategy or what it shares. {old} of {len(timed)} runs have such points ({sources.MARK} behind "
+                    "their commits). Times may be others by now.")
     if by_status:
         said.append(f"{sum(by_status.values())} rows have no time: " +
                     ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in sorted(by_status.items())) + ".")

@@ -152,10 +152,18 @@ def strategies_table(model: Model, card: Card, element: str) -> Table | None:
                  f"{ELEMENT[element]}, {card.words}, box of {count(some[0].n_dof)} DoF, {processes}",
                  f"Throughput in {unit} degrees of freedom per second: value (interval), all points plastic, doubles. "
                  f"{samples(p.time for p in some)}.{between_runs(card)} "
-                 f"{runs_by_operation(dict((OPERATION[p.operation], p.run) for p in some if not marks[p]))}.{beside}{said}",
+                 f"{runs_by_operation(dict((OPERATION[p.operation], p.run) for p in some if not marks[p]))}."
+                 f"{changed_since([*some, *held.values()])}{beside}{said}",
                  ["strategy"] + [OPERATION[o] for o in operations] +
                  [f"{OPERATION[o]}, sustained" for o in without_pause], rows,
                  wanted=BODY if card in model.main_cards else APPENDIX)
+
+
+def changed_since(some: Sequence[Point]) -> str:
+    """Of which strategies the mark behind commits is, where it is not of all."""
+    old = [s for s in ranked(some) if any(p.is_old for p in some if p.strategy == s)]
+    names = "; ".join(STRATEGY[s] for s in old)  # some have commas
+    return f" Here {sources.MARK} is of some alone: {names}." if 0 < len(old) < len({p.strategy for p in some}) else ""
 
 
 def runs_by_operation(columns: dict[str, Run]) -> str:

@@ -106,6 +106,18 @@ class Readers(unittest.TestCase):
         coarse = points.Solves("host", "hex27", "bracket1_linear", "multigrid").coarser()
         self.assertEqual(str(coarse.mesh(readers.CARD)), points.COARSE.format(shape="hex8"))
 
+    def test_what_experiments_need(self):
+        listed, tasks, _ = readers.paper()
+        told = {e.name: readers.needs_of([t for t in tasks if t.experiment == e.name]) for e in listed}
+        for name, needs in (("sizes", "a GPU or a host"), ("cold", "a GPU"), ("socket", "a host"), ("anderson", "a host"),
+                            ("strong-by-nccl", "2 to 8 GPUs"), ("weak", "1 to 8 GPUs or a host"),
+                            ("peers", "a GPU or a host, Gmsh for some, PETSc"), ("profile", "a GPU, Nsight Compute"),
+                            ("communication", "1 to 4 GPUs, CUPTI")):
+            self.assertEqual(told[name], needs, name)
+        self.assertEqual([name for name, needs in told.items() if needs == "-"], ["first-size"])  # of the sweep alone
+        head, *lines = readers.table()
+        self.assertTrue(all(line.count(" | ") == head.count(" | ") for line in lines if not line.startswith("|---")))
+
     def test_experiments_know_the_claims_that_read_them(self):
         _, tasks, _ = readers.paper()
         told = readers.readers(tasks, list(self.known.values()))

@@ -201,6 +201,19 @@ class Rendered(unittest.TestCase):
                          "Commit c2; full tangents of c3†, with which no ratio is to be formed")
         self.assertEqual(tables.by_operation([("residual", {3, 5})]), "3 to 5 processes")
 
+    def test_a_table_says_which_strategies_have_changed(self):
+        some = [p for p in self.model.kernels if p.operation == "residual"]
+        names = {p.strategy for p in some}
+        self.assertIn("patch", names)
+        for changed, said in ((set(), ""), ({"patch"}, " Here † is of some alone: patch."), (names, "")):
+            with mock.patch("report.sources.is_old", lambda kind, row, changed=changed: row["variant"] in changed):
+                self.assertEqual(tables.changed_since(some), said)
+                old = sum(p.strategy in changed for p in self.model.points)
+                runs = [dataclasses.replace(run, is_old=True) for run in self.model.runs]
+                lines = document_.limits(dataclasses.replace(self.model, runs=runs))
+                self.assertTrue(any(line.startswith(f"{old} of {len(self.model.points)} points were measured from sources")
+                                    for line in lines), lines)
+
     @unittest.skipUnless(shutil.which("pdflatex"), "LaTeX is missing")
     def test_tables_of_the_report_fit_an_article(self):
         """Those that are committed, and those of a few rows, measured by LaTeX in letters of 8 pt."""
