@@ -97,6 +97,20 @@ class Reliability(unittest.TestCase):
         self.assertEqual(alone.false_alarms, 1)  # as if all runs were alike
         self.assertLess(max(alone.covered, alone.ratios_covered), 0.6)
 
+    def test_method_tells_the_figures_that_are_kept(self):
+        said = " ".join(pathlib.Path("docs/method.md").read_text().split())
+        burst, sustained = (calibration.largest(condition=c) for c in calibration.CONDITIONS)
+        told = [f"{100 * burst.times:.3g} % of times in", f"{100 * burst.ratios:.3g} % of ratios wherever one decides",
+                f"by {100 * sustained.times:.3g} and {100 * sustained.ratios:.3g} %",
+                f"it is {100 * compare.margin_of(burst.times):g} % for σ = {100 * burst.times:.3g} %",
+                f"the interval alone reaches {196 * burst.times:.3g} %"]
+        alone = {r["commit"]: r for r in calibration.read() if r["runs"] == "1"}
+        for commit, seen in (("0f79937", ("power", "slowed")), ("9007101", ("power",))):
+            (row,) = [r for name, r in alone.items() if name.startswith(commit)]
+            told += ["{:.0f}, {:.0f} and {:.0f} %".format(*(100 * float(row[f"{of}_{k}"]) for k in (1, 2, 5))) for of in seen]
+        for figure in told:
+            self.assertIn(figure, said)
+
     def test_the_one_kernel_that_has_changed_is_found(self):
         """On other cards: corner_gather is not the same in both, all others are. Sustained operations differ more."""
         folder = pathlib.Path("results/nvidia-h200")
