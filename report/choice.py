@@ -75,8 +75,9 @@ def solved(model: model_.Model, machine: str, backend: str, element: str) -> tup
     r = model_.counted(matrix.solve, own.solve)
     alone = any(name not in at for name in BLOCKS)
     least, *level = least_in_all(at)
+    few = FEW * (min(own.solve.time.processes, in_all.solve.time.processes) < LEAST_PROCESSES)
     return (f"{told(r, alone)}{'~' if r.noisy else ''}, {count(place[5])}",
-            f"{'≤ ' * alone}{interval(*over_in_all(in_all, own))}, {count(place[5])}", f"`{least}`{'~' * bool(level)}", r)
+            f"{'≤ ' * alone}{interval(*over_in_all(in_all, own))}{few}, {count(place[5])}", f"`{least}`{'~' * bool(level)}", r)
 
 
 def faster(points: Sequence[Decided]) -> str:
