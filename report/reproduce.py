@@ -291,29 +291,39 @@ def outcome(here: Verdict, pairs: Sequence[Pair], tolerance: float, others: Sequ
     return f"direction: {here.verdict}{by_few(here, processes)}{words}; ratio: {ratio}{within.get(ratio, '')}", code
 
 
+def lacks(claim: Claim) -> str:
+    """Why nobody can measure it here, or ""."""
+    if not claim.reproduce:
+        return f"needs {claim.needs}"
+    gpus = gpus_here()
+    return "" if gpus >= gpus_of(claim) else "there is no GPU" if gpus == 0 else f"there is {gpus} GPU" if gpus == 1 else f"there are {gpus} GPUs"
+
+
+def introduce(claim: Claim, processes: int) -> None:
+    print(f"{claim.name}: {claim.asks}")
+    if not claim.reproduce:
+        return
+    print(f"needs {hardware(claim)}; processes: {processes}, at most about {claim.minutes:g} min each at its own size")
+    yours = "DOFS=N takes" if "solves" in claim.programs else "DOFS=N and MESH=FILE.msh or MESH=irregular take"
+    print(f"measured here: {sizes_of(claim)}; {yours} yours" if takes_sizes(claim)
+          else "its commands take no other size or mesh (DOFS=, MESH=)", flush=True)
+
+
 def run(a: argparse.Namespace) -> int:
     (claim,) = chosen([a.claim])
     claim = own_size(claim, a.dofs, a.mesh)
-    if not claim.reproduce:
-        if not a.check:
-            print(f"{claim.name}: {claim.asks}\nneeds {claim.needs}\n{NOT_HERE}")
-        return 0 if a.check else UNMEASURED
-    if a.check:
+    build, why = a.build.resolve(), lacks(claim)
+    if a.check and not why:
         return 0
-    build = a.build.resolve()
-    for program in claim.programs:
+    for program in () if why else claim.programs:
         if program != "bench" and not (build / program).exists():
             raise rows.Fault(f"{a.build / program} is not there: make")
     if not 1 <= a.processes <= 99:
         raise rows.Fault(f"--processes {a.processes}: is not from 1 to 99")
     processes = 1 if QUANTITIES[claim.quantity].counted else a.processes  # counts are those of any process
-    print(f"{claim.name}: {claim.asks}\nneeds {hardware(claim)}; processes: {processes}, at most about "
-          f"{claim.minutes:g} min each at its own size")
-    yours = "DOFS=N takes" if "solves" in claim.programs else "DOFS=N and MESH=FILE.msh or MESH=irregular take"
-    print(f"measured here: {sizes_of(claim)}; {yours} yours" if takes_sizes(claim)
-          else "its commands take no other size or mesh (DOFS=, MESH=)", flush=True)
-    if gpus_here() < gpus_of(claim):
-        print(f"there {'is no GPU' if gpus_here() == 0 else f'are {gpus_here()} GPUs'}\n{NOT_HERE}")
+    introduce(claim, processes)
+    if why:
+        print(f"{why}\n{NOT_HERE}")
         return UNMEASURED
     folder = build / "reproduce" / claim.name
     with locked(folder):
@@ -358,7 +368,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, default=3)
     parser.add_argument("--dofs", default="")
     parser.add_argument("--mesh", default="")
-    parser.add_argument("--check", action="store_true", help="only whether there is such a claim, and such sizes of it")
+    parser.add_argument("--check", action="store_true", help="only whether there is such a claim, such sizes of it, and the GPUs that it needs")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     try:
         return run(parser.parse_args(words))

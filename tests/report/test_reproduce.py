@@ -197,7 +197,8 @@ class Reproducing(unittest.TestCase):
                             (("gather_tet",), "no such claim; there is gather_tet4"),
                             (("matrix_free_solve",), "solves is not there"),
                             (("host_matrix_tet4",), "kernels is not there")):
-            code, _, err = self.program(*words)
+            with mock.patch("report.reproduce.gpus_here", lambda: 1):
+                code, _, err = self.program(*words)
             self.assertEqual((code, err.count("\n")), (2, 1))
             self.assertIn(part, err)
         (self.build / "kernels").write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
@@ -251,8 +252,15 @@ class Reproducing(unittest.TestCase):
                 code, out, err = self.program(*words, *more)
                 self.assertEqual((code, out, err.count("\n")), (2, "", 1), words)
                 self.assertIn(part, err)
-        for name in ("patch_over_matrix", "petsc_gamg"):  # neither is built nor measured
-            self.assertEqual(self.program(name, "--check"), (0, "", ""))
+
+    def test_a_check_says_what_is_missing_before_anything_is_built(self):
+        for gpus, name, code, why in ((1, "patch_over_matrix", 0, ""), (0, "patch_over_matrix", 5, "there is no GPU"),
+                                      (1, "two_gpus_large", 5, "there is 1 GPU"), (2, "two_gpus_large", 0, ""),
+                                      (0, "host_matrix_tet4", 0, ""),
+                                      (0, "petsc_gamg", 5, "needs PETSc, with which `make bench EXPERIMENTS=peers` measures it")):
+            with self.subTest(name, gpus=gpus), mock.patch("report.reproduce.gpus_here", lambda: gpus):
+                got, out, err = self.program(name, "--check")
+                self.assertEqual((got, out.splitlines()[-2:], err), (code, [why, NOWHERE] if why else [], ""))
 
     def test_sizes_that_a_claim_says_nothing_of_are_told(self):
         self.kernels("5e-6")  # rows of 375 degrees of freedom
