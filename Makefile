@@ -78,16 +78,15 @@ LIBRARY_INCLUDES := $(sort $(BLAS_FLAGS) $(JSON_FLAGS) $(EXPRESSION_FLAGS) $(ZLI
 INCLUDES := -I. -I$(BUILD) $(patsubst -I%,-isystem %,$(LIBRARY_INCLUDES))
 DEFINES := -D_GNU_SOURCE $(if $(STORAGE),-DFE_STORAGE=FE_STORAGE_$(STORAGE)) $(if $(QUADRATIC),,-DFE_HAVE_QUADRATIC=0) \
     $(CPPFLAGS)
+# Flags, if the compiler takes them.
+if_taken = $(if $(HAVE_COMPILER),$(shell echo 'int x;' | $(CC) -Werror $(1) -x c -c -o /dev/null - 2>/dev/null && echo '$(1)'))
 # gcc searches long for aliases and for loads to share in unrolled bodies, and finds little: a fifth of its time.
-SHORT_SEARCH := --param sccvn-max-alias-queries-per-access=40 -fno-gcse-after-reload
-SHORT_SEARCH := $(if $(HAVE_COMPILER),$(shell echo 'int x;' | $(CC) -Werror $(SHORT_SEARCH) -x c -c -o /dev/null - 2>/dev/null && \
-    echo '$(SHORT_SEARCH)'))
+SHORT_SEARCH := $(call if_taken,--param sccvn-max-alias-queries-per-access=40 -fno-gcse-after-reload)
 SANITIZE_FLAGS := $(if $(SANITIZE),-g1 -fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 C_FLAGS := -std=gnu11 $(OPT) $(SHORT_SEARCH) -march=$(ARCH) $(COMPILER_FLAGS) -fno-math-errno -ffp-contract=fast $(WARN) \
     $(DEFINES) $(SANITIZE_FLAGS) $(CFLAGS)
 # gcc 13 takes vectors that are written lane by lane for uninitialized: 250 false warnings in bodies of host strategies.
-LANES_WARN := $(if $(HAVE_COMPILER),$(shell echo 'int x;' | $(CC) -Werror -Wno-maybe-uninitialized -x c -c -o /dev/null - 2>/dev/null && \
-    echo -Wno-maybe-uninitialized))
+LANES_WARN := $(call if_taken,-Wno-maybe-uninitialized)
 # C++ starts what C and kernels compute: the harness, and the host's part of CUDA files. (nvcc's -O is for that part.)
 CXX_OPT := $(if $(filter -O3,$(OPT)),-O1,$(OPT))
 CXX_FLAGS := -std=c++17 $(CXX_OPT) -Wall -Wextra $(DEFINES) $(SANITIZE_FLAGS) $(CXXFLAGS)

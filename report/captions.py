@@ -53,9 +53,14 @@ def between_runs(card: Card) -> str:
             "(standard deviation between runs of the same kernels, the largest that was measured).") if apart else ""
 
 
+def named(strategies: Iterable[str]) -> str:
+    """Some names have commas."""
+    return "; ".join(STRATEGY[s] for s in strategies)
+
+
 def grey(strategies: Iterable[str]) -> str:
-    """Which strategies a figure shows in grey; some of their names have commas."""
-    names = "; ".join(STRATEGY[s] for s in in_order(strategies))
+    """Which strategies a figure shows in grey."""
+    names = named(in_order(strategies))
     return f" Grey: {names}." if names else ""
 
 

@@ -461,23 +461,25 @@ def run_in(path: pathlib.Path) -> Run:
     return Run(path.parent.name, path.name, path, read_record(path / "machine.csv"), begun=begun_in(path))
 
 
+def why_left_out(folder: str) -> str:
+    """Of a run with this folder's name; "" of one that speaks."""
+    commit = commit_of(folder)
+    if commit is None:
+        return "its name is not DATE-COMMIT"
+    return "of uncommitted changes" if commit.endswith(DIRTY) else ""
+
+
 def left_out(results: pathlib.Path) -> list[str]:
     """A line for each folder with rows that speaks nowhere."""
-    lines = []
-    for path in sorted(path for path in results.glob("*/*") if path.is_dir()):
-        commit = commit_of(path.name)
-        if (commit is None or commit.endswith(DIRTY)) and any(True for _ in rows.files_below(path)):
-            why = "of uncommitted changes" if commit else "its name is not DATE-COMMIT"
-            lines.append(f"{path}: left out: {why}; --run {path.relative_to(results)} shows it")
-    return lines
+    return [f"{path}: left out: {why}; --run {path.relative_to(results)} shows it" for path in sorted(results.glob("*/*"))
+            if path.is_dir() and (why := why_left_out(path.name)) and any(True for _ in rows.files_below(path))]
 
 
 def read_runs(results: pathlib.Path) -> list[Run]:
     """The newest first, without those of uncommitted changes, which nobody can make again."""
     if not results.is_dir():
         raise Fault(f"{results}: there is no such folder")
-    found = [run_in(path) for path in results.glob("*/*")
-             if path.is_dir() and (commit := commit_of(path.name)) and not commit.endswith(DIRTY)]
+    found = [run_in(path) for path in results.glob("*/*") if path.is_dir() and not why_left_out(path.name)]
     told = read_begun(results / BEGUN)
     found = [run if run.begun else dataclasses.replace(run, begun=told.get(run.name, "")) for run in found]
     return sorted(found, key=lambda run: (*run.began, run.machine), reverse=True)

@@ -168,7 +168,7 @@ def measure(claim: Claim, build: pathlib.Path, folder: pathlib.Path, processes: 
             if run.returncode:
                 why = (run.stderr.strip().splitlines() or ["it said nothing"])[-1]
                 raise rows.Fault(f"{told[0]} ended with {run.returncode}: {why}")
-        if decide(claim, "here", [folder], alone=True).verdict == MISSING and outside(claim, rows_in(folder)):
+        if process == 1 and outside(claim, rows_in(folder)) and decide(claim, "here", [folder], alone=True).verdict == MISSING:
             return
 
 
@@ -296,7 +296,9 @@ def lacks(claim: Claim) -> str:
     if not claim.reproduce:
         return f"needs {claim.needs}"
     gpus = gpus_here()
-    return "" if gpus >= gpus_of(claim) else "there is no GPU" if gpus == 0 else f"there is {gpus} GPU" if gpus == 1 else f"there are {gpus} GPUs"
+    if gpus >= gpus_of(claim):
+        return ""
+    return {0: "there is no GPU", 1: "there is 1 GPU"}.get(gpus, f"there are {gpus} GPUs")
 
 
 def introduce(claim: Claim, processes: int) -> None:
@@ -312,19 +314,20 @@ def introduce(claim: Claim, processes: int) -> None:
 def run(a: argparse.Namespace) -> int:
     (claim,) = chosen([a.claim])
     claim = own_size(claim, a.dofs, a.mesh)
-    build, why = a.build.resolve(), lacks(claim)
-    if a.check and not why:
-        return 0
-    for program in () if why else claim.programs:
-        if program != "bench" and not (build / program).exists():
-            raise rows.Fault(f"{a.build / program} is not there: make")
     if not 1 <= a.processes <= 99:
         raise rows.Fault(f"--processes {a.processes}: is not from 1 to 99")
     processes = 1 if QUANTITIES[claim.quantity].counted else a.processes  # counts are those of any process
-    introduce(claim, processes)
-    if why:
+    if why := lacks(claim):
+        introduce(claim, processes)
         print(f"{why}\n{NOT_HERE}")
         return UNMEASURED
+    if a.check:
+        return 0
+    build = a.build.resolve()
+    for program in claim.programs:
+        if program != "bench" and not (build / program).exists():
+            raise rows.Fault(f"{a.build / program} is not there: make")
+    introduce(claim, processes)
     folder = build / "reproduce" / claim.name
     with locked(folder):
         shutil.rmtree(folder, ignore_errors=True)

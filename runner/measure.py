@@ -47,6 +47,11 @@ class Measurer:
     seed: int = 0  # of the random orders
     has_new_rows: bool = True  # that are not gathered
 
+    @property
+    def record(self) -> pathlib.Path:
+        """Of this machine, with its ceilings."""
+        return self.folder.scratch / self.here.record
+
     def strategies(self, point: points.Point, process: int) -> tuple[str, ...]:
         """In an order that is random, and the same for each attempt."""
         drawn = list(point.strategies(self.here))
@@ -120,14 +125,14 @@ class Measurer:
     def know_machine(self, launcher: Launcher) -> None:
         """Has a short run write the machine's record, with all cores and nothing beside it: the first program would, and
         side by side each is the first."""
-        record, log = self.folder.scratch / self.here.record, self.folder.scratch / "machine.log"
-        if record.exists():
+        log = self.folder.scratch / "machine.log"
+        if self.record.exists():
             return
         threads = [f"--fe_threads={self.here.threads}"] if self.here.threads else []
         backend = "cuda" if self.here.capacity.get("cuda") else "host"
         code = launcher.launch([str(self.here.programs["kernels"]), f"--fe_backend={backend}", "--fe_variants=element_atomic",
                                 "--fe_elements=tet4", "--fe_operations=residual", "--fe_dofs=1000",
-                                "--benchmark_repetitions=1", f"--fe_machine={record}", *threads], log, None)
+                                "--benchmark_repetitions=1", f"--fe_machine={self.record}", *threads], log, None)
         if code:
             raise Failure(f"the ceilings of this machine could not be measured: {last_line(log)}")
 
@@ -138,7 +143,7 @@ class Measurer:
         if not first:
             return ""
         self.know_machine(launcher)
-        own = dict(model.read_record(self.folder.scratch / self.here.record))
+        own = dict(model.read_record(self.record))
         cpu, cores, threads = (next(iter(model.values_in(first.get(key, ""))), "") for key in publish.HOST)
         if (cpu, cores, threads) == tuple(own.get(key, "") for key in publish.HOST):
             return ""
@@ -152,7 +157,7 @@ class Measurer:
         point, number = task.point, process.number
         if not (self.make_mesh(point, launcher) and self.make_state(point, launcher)):
             return True
-        files = points.Files(self.folder.file(point, number, "rows.part"), self.folder.scratch / self.here.record)
+        files = points.Files(self.folder.file(point, number, "rows.part"), self.record)
         log = self.folder.file(point, number, "log")
         self.folder.remove_parts_of(point, number)  # of an attempt that was killed: rows are added
         begin = self.now()

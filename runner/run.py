@@ -220,7 +220,7 @@ class Run:
                     self.publish(last == "first" and self.counts.measured > 0)
             last = task.passed_in
             needs = task.point.needs(self.here)
-            if needs in (points.QUADRATIC_BUILD, self.here.other_host) and needs:
+            if needs and needs in (points.QUADRATIC_BUILD, self.here.other_host):
                 lacking[needs] += 1
                 continue
             if needs:

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from report import model as model_, set_ups, sources, text
-from report.captions import FASTER, IN_TURNS, between_runs, where
+from report.captions import FASTER, IN_TURNS, between_runs, named, where
 from report.model import NOISY, ONE_ON_HOST, ONE_PROCESS, UNTOLD, Card, Model, Point, Run, interval, lasted
 from report.panels import APPENDIX, BODY, FILE
 from report.places import LEAST_DOF, Place, Winner, competing, one, places, ranked, winners
@@ -162,8 +162,7 @@ def strategies_table(model: Model, card: Card, element: str) -> Table | None:
 def changed_since(some: Sequence[Point]) -> str:
     """Of which strategies the mark behind commits is, where it is not of all."""
     old = [s for s in ranked(some) if any(p.is_old for p in some if p.strategy == s)]
-    names = "; ".join(STRATEGY[s] for s in old)  # some have commas
-    return f" Here {sources.MARK} is of some alone: {names}." if 0 < len(old) < len({p.strategy for p in some}) else ""
+    return f" Here {sources.MARK} is of some alone: {named(old)}." if 0 < len(old) < len({p.strategy for p in some}) else ""
 
 
 def runs_by_operation(columns: dict[str, Run]) -> str:
