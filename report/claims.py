@@ -24,7 +24,7 @@ from report.claim import Claim, chosen
 from report.command_line import Parser
 from report.quantities import QUANTITIES
 from report.text import count, digits, listed
-from report.verdicts import FAILS, HOLDS, MISSING, UNSURE, Decided, Verdict, decide, decide_all, stale
+from report.verdicts import FAILS, HERE, HOLDS, MISSING, UNSURE, Decided, Verdict, decide, decide_all, stale
 from report.where import LONG, SHORT, card, is_apart, phrase
 from report.words import ELEMENT, MESHES, several
 
@@ -46,7 +46,8 @@ def sentence(claim: Claim, verdicts: Sequence[Verdict], brief: bool = False) -> 
     least, most = ends(claim, whole or points)
     words = claim.sentence.replace("{least} to {most}", "{least}") if least == most else claim.sentence
     hosts = sorted({p.host for p in points if p.host})
-    cards = listed(f"an {card(v.machine, {})}" for v in verdicts if any(not p.lacks or not whole for p in v.points))
+    cards = listed("this machine" if v.machine == HERE else f"an {card(v.machine, {})}"
+                   for v in verdicts if any(not p.lacks or not whole for p in v.points))
     rivals = sorted({p.rivals for p in points})
     told = words.format(least=least, most=most, host=", and ".join(hosts), cards=cards, elements=listed(elements_of(points)),
                         rivals=" to ".join(dict.fromkeys(map(str, (rivals[0], rivals[-1])))))

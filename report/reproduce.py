@@ -53,7 +53,7 @@ from report.claim import Claim, chosen, gpus_of, hardware, matches
 from report.command_line import Parser
 from report.quantities import QUANTITIES
 from report.text import interval
-from report.verdicts import FAILS, HOLDS, MISSING, UNSURE, Decided, Verdict, decide, decide_all, overall
+from report.verdicts import FAILS, HERE, HOLDS, MISSING, UNSURE, Decided, Verdict, decide, decide_all, overall
 
 
 def gpus_here() -> int:
@@ -168,7 +168,7 @@ def measure(claim: Claim, build: pathlib.Path, folder: pathlib.Path, processes: 
             if run.returncode:
                 why = (run.stderr.strip().splitlines() or ["it said nothing"])[-1]
                 raise rows.Fault(f"{told[0]} ended with {run.returncode}: {why}")
-        if process == 1 and outside(claim, rows_in(folder)) and decide(claim, "here", [folder], alone=True).verdict == MISSING:
+        if process == 1 and outside(claim, rows_in(folder)) and decide(claim, HERE, [folder], alone=True).verdict == MISSING:
             return
 
 
@@ -350,7 +350,7 @@ def locked(folder: pathlib.Path) -> Iterator[None]:
 def told_by(claim: Claim, build: pathlib.Path, folder: pathlib.Path, processes: int) -> int:
     """Measures, compares with committed rows, and says it."""
     measure(claim, build, folder, processes)
-    verdict = decide(claim, "here", [folder], alone=True)
+    verdict = decide(claim, HERE, [folder], alone=True)
     (_, before), = decide_all([claim])
     measured = rows_in(folder)
     machines = {row.get("machine") for row in measured}

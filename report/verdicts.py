@@ -19,6 +19,7 @@ from report.quantities import QUANTITIES, Quantity
 from report.selection import Rank, rank
 
 HOLDS, FAILS, UNSURE, MISSING = "holds", "fails", "undecided", "not measured"
+HERE = "here"  # in place of a kind of machine: the rows of a reproduction, whatever machine they are of
 # Columns that say where a point is.
 PLACE = ("backend", "variant", "element", "operation", "case", "n_dof", "ranks", "problem", "jacobian", "depth")
 

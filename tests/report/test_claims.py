@@ -13,7 +13,7 @@ from report.claim import Claim, matches, read_claims
 from report.model import ONE_PROCESS
 from report.quantities import QUANTITIES
 from report.render import tables
-from report.verdicts import Verdict, decide, decide_all
+from report.verdicts import HERE, Verdict, decide, decide_all
 from tests.report import small
 from tests.report.test_rows import HEADER, ROW, of_process
 
@@ -154,7 +154,7 @@ class Deciding(unittest.TestCase):
             run = self.run_of(f"r{k}", *times, changes=(",abc,m,host,", f",abc,nvidia-h200,{backend},"))
             v = decide(self.claim(), "nvidia-h200", [run])
             self.assertEqual(v.verdict, verdict)
-            self.assertEqual(decide(self.claim(), "here", [run], alone=True).verdict, "holds")
+            self.assertEqual(decide(self.claim(), HERE, [run], alone=True).verdict, "holds")
         r, apart = v.points[0].ratio, calibration.largest().ratios
         self.assertAlmostEqual(math.log(r.high / r.value), 1.96 * apart, delta=0.05 * apart)
 
@@ -350,6 +350,14 @@ class Deciding(unittest.TestCase):
             file.writelines(of_process(row, 1) + "\n" for row in (gpu, host, gpu.replace("hex8", "tet4")))
         self.assertEqual(claims.sentence(claim, [self.decided(run, claim=claim)]),
                          "B is 10.0 times as fast (CPU, fast, 2 threads, and Some CPU, 16 threads).")
+
+    def test_the_machine_of_a_reproduction_has_no_name(self):
+        claim = self.claim(CLAIM.replace('"B is', '"On {cards}, B is'))
+        v = self.decided(self.run_of("r", ("a", 2.0), ("b", 1.0)), claim=claim)
+        self.assertEqual(claims.sentence(claim, [dataclasses.replace(v, machine="nvidia-h200")]),
+                         "On an H200, B is 2.00 times as fast.")
+        self.assertEqual(claims.sentence(claim, [dataclasses.replace(v, machine=HERE)]),
+                         "On this machine, B is 2.00 times as fast.")
 
     def test_a_sentence_names_elements_and_how_many_strategies_it_is_beside(self):
         text = self.RIVALS.replace("B is", "With {elements} B is").replace("as fast.", "as fast as the fastest of {rivals}.")
