@@ -3,8 +3,9 @@
 
 Of the same kernels some are faster in one run, some in another, on other cards, hours or days later, by more than
 processes of one run differ. So what one run says, of a ratio of two strategies too, is known only so far. The largest
-spread of two runs of any kind of GPU is taken for all kinds: few pairs were measured, and none would be no spread. That
-of sustained operations is one of its own: at its limit of power each card has another clock.
+spread of two runs of any kind of GPU is taken for all kinds: few pairs were measured, and none would be no spread. Two
+kinds of samples have one of their own: sustained ones, because at its limit of power each card has another clock, and
+those of small meshes, where an operation takes microseconds and the host's launches take part in its time.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 FILE = pathlib.Path(__file__).resolve().parent.parent / "results" / "calibration.csv"
 SLOWER = (0.01, 0.02, 0.05)
-CONDITIONS = BURST, SUSTAINED = "burst", "sustained"  # of samples: all that are not sustained count as the first
-COLUMNS = ("machine", "commit", "condition", "runs", "processes", "points", "comparisons", "false_alarms", "margin",
+SAMPLES = BURST, SMALL, SUSTAINED = "burst", "small", "sustained"  # all that are none of the others count as the first
+SMALL_BELOW = 250_000  # degrees of freedom
+COLUMNS = ("machine", "commit", "samples", "runs", "processes", "points", "comparisons", "false_alarms", "margin",
            "beyond_margin", "false_points", "covered", "same") + tuple(f"power_{100 * s:.0f}" for s in SLOWER) + (
                "apart", "told_apart", "ratios_apart", "told_ratios_apart", "ratios_covered") + tuple(
                    f"slowed_{100 * s:.0f}" for s in SLOWER)
@@ -40,31 +42,33 @@ def read() -> list[dict[str, str]]:
 
 
 def write(new: dict[str, str]) -> None:
-    """Replaces what the file has of this machine, commit, condition and number of processes."""
-    of = ("machine", "commit", "condition", "processes")
+    """Replaces what the file has of this machine, commit, kind of samples and number of processes."""
+    of = ("machine", "commit", "samples", "processes")
     kept = [r for r in read() if any(r[name] != new[name] for name in of)]
     with open(FILE, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(kept + [new])
+        writer.writerows(sorted(kept + [new], key=lambda r: [r[name] for name in ("machine", "runs", "samples", "commit")]))
     _pairs.cache_clear()
     largest.cache_clear()
 
 
-def condition_of(row: Mapping[str, object]) -> str:
-    return SUSTAINED if row.get("condition") == SUSTAINED else BURST
+def samples_of(row: Mapping[str, object]) -> str:
+    if row.get("condition") == SUSTAINED:
+        return SUSTAINED
+    return SMALL if int(str(row.get("n_dof") or SMALL_BELOW)) < SMALL_BELOW else BURST
 
 
 @functools.cache
 def _pairs() -> Sequence[tuple[frozenset[str], str, Spread]]:
-    return [(frozenset(r["commit"].split()), r["condition"], Spread(float(r["apart"]), float(r["ratios_apart"])))
+    return [(frozenset(r["commit"].split()), r["samples"], Spread(float(r["apart"]), float(r["ratios_apart"])))
             for r in read() if r["runs"] == "2"]
 
 
 @functools.cache
-def largest(without: frozenset[str] = frozenset(), condition: str = BURST) -> Spread:
+def largest(without: frozenset[str] = frozenset(), samples: str = BURST) -> Spread:
     """Of all pairs of runs; without: commits whose pairs do not count."""
-    found = [spread for commits, of, spread in _pairs() if of == condition and not commits & without]
+    found = [spread for commits, of, spread in _pairs() if of == samples and not commits & without]
     return Spread(max((s.times for s in found), default=0.0), max((s.ratios for s in found), default=0.0))
 
 
@@ -73,4 +77,4 @@ def of_ratios(kind: str, some: Iterable[Mapping[str, object]]) -> float:
     there = list(some)
     if kind != "kernels.csv" or all(row.get("backend") != "cuda" for row in there):
         return 0.0
-    return max(largest(condition=c).ratios for c in set(map(condition_of, there)))
+    return max(largest(samples=s).ratios for s in set(map(samples_of, there)))

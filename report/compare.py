@@ -14,7 +14,7 @@ lies within the margin (--margin). With fewer than 3 processes on a side nothing
 Two runs are not alike: of the same kernels some are faster in one, some in the other, on another card or another day.
 The largest spread found between two runs on GPUs of one kind (--calibrate A B --write), as a standard deviation, is
 part of each interval and verdict of a GPU, unless A and B are of one and the same card, as their records tell
-(machine.csv).
+(machine.csv). Sustained operations and meshes below 0.25 M degrees of freedom have one of their own.
 --apart SHARE says it instead; 0 where you know that both ran on one card.
 
 The margin is 2 %. Where that spread is so large that runs of the same kernels could not be called the same within 2 %,
@@ -42,7 +42,7 @@ import itertools
 import math
 import pathlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from report import packages
 
@@ -60,9 +60,13 @@ MOST_SPLITS = 200
 MARGIN = 0.02  # of runs that do not differ by themselves
 COMPARED = ("kernels.csv", "solves.csv", "scaling.csv", "storage.csv", "forms.csv")  # kinds of files
 ALONE = ("only in A", "only in B")
+SAID = {calibration.BURST: "", calibration.SMALL: f" below {text.count(calibration.SMALL_BELOW)} degrees of freedom",
+        calibration.SUSTAINED: " of sustained operations"}
 VERDICTS = ("faster", "slower", "same", "cannot tell", "not comparable")
 
 Key = tuple[rows.Value, ...]
+Apart = Mapping[str, float]  # by kind of samples: of times on GPUs of two machines, as a standard deviation of logarithms
+NOT_APART: Apart = dict.fromkeys(calibration.SAMPLES, 0.0)
 Split = tuple[tuple[int, ...], tuple[int, ...]]  # processes of both groups
 
 
@@ -154,6 +158,10 @@ def _comparable(a: Side | None, b: Side | None) -> str:
     return ""
 
 
+def measured_apart() -> Apart:
+    return {kind: calibration.largest(samples=kind).times for kind in calibration.SAMPLES}
+
+
 def margin_of(apart: float) -> float:
     """The least share within which 95 of 100 points of two runs of the same kernels are called the same, as a whole per
     cent and at least MARGIN. The 95 % interval of such a point reaches 1.96 apart to both sides of a mean, which for 95
@@ -162,11 +170,9 @@ def margin_of(apart: float) -> float:
     return max(MARGIN, math.ceil(100 * math.expm1(widest)) / 100)
 
 
-def compare(a: dict[Key, Side], b: dict[Key, Side], margin: float | None = None, apart: float = 0.0,
-            sustained: float | None = None) -> list[Compared]:
+def compare(a: dict[Key, Side], b: dict[Key, Side], margin: float | None = None, apart: Apart = NOT_APART) -> list[Compared]:
     """All points of both runs, those of A first, in their order. margin: within which they are the same; None: that of
-    margin_of. apart: of times on GPUs of two machines, as a standard deviation of logarithms; sustained: of sustained
-    operations, None: the same."""
+    margin_of."""
     found: list[Compared] = []
     told: list[tuple[Compared, int, tuple[list[float], list[float]]]] = []  # with the fewer processes of both
     for key in itertools.chain(a, (key for key in b if key not in a)):
@@ -184,8 +190,7 @@ def compare(a: dict[Key, Side], b: dict[Key, Side], margin: float | None = None,
         told.append((point, fewest, (x, y)))
     owns = statistics.moderated_differences([pair for *_, pair in told])
     firsts = [a[point.key].rows[0] for point, *_ in told]
-    by_condition = {calibration.BURST: apart, calibration.SUSTAINED: apart if sustained is None else sustained}
-    spreads = [by_condition[calibration.condition_of(row)] if row["backend"] == "cuda" else 0.0 for row in firsts]
+    spreads = [apart[calibration.samples_of(row)] if row["backend"] == "cuda" else 0.0 for row in firsts]
     differences = [d.beside(spread) for d, spread in zip(owns, spreads)]
     certain = statistics.holm([d.p_value() for d in differences], ALPHA)
     for (point, fewest, _), d, own, spread, sure in zip(told, differences, owns, spreads, certain):
@@ -376,14 +381,14 @@ def same_card(a: pathlib.Path, b: pathlib.Path) -> bool:
     return len(first) == 1 and first == second
 
 
-def calibration_row(machine: str, commit: str, c: Calibration, condition: str = calibration.BURST) -> dict[str, str]:
+def calibration_row(machine: str, commit: str, c: Calibration, samples: str = calibration.BURST) -> dict[str, str]:
     """commit: of two runs both, with a blank between them."""
     shares = (f"{c.false_alarms:.4f}", f"{c.margin:g}", f"{c.beyond_margin:.4f}", f"{c.false_points:.5f}",
               f"{c.covered:.4f}", f"{c.same:.4f}")
     counts = map(str, (c.runs, c.processes, c.points, c.comparisons))
     spreads = [f"{x:.4f}" for x in (c.spread.times, c.told.times, c.spread.ratios, c.told.ratios, c.ratios_covered)]
     powers, slowed = ([f"{p:.4f}" for p in shares] for shares in (c.power, c.slowed))
-    return dict(zip(calibration.COLUMNS, (machine, commit, condition, *counts, *shares, *powers, *spreads, *slowed)))
+    return dict(zip(calibration.COLUMNS, (machine, commit, samples, *counts, *shares, *powers, *spreads, *slowed)))
 
 
 # --- what is printed -----------------------------------------------------------------------------------------
@@ -422,8 +427,8 @@ def _rows_compared(a: dict[Key, Side], b: dict[Key, Side]) -> list[list[rows.Row
     return [[row for side in ([run[key] for key in keys] or run.values()) for row in side.rows] for run in (a, b)]
 
 
-def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared], apart: float = 0.0,
-             margin: float | None = None, unlike: Iterable[str] = (), sustained: float | None = None) -> Iterable[str]:
+def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared], apart: Apart = NOT_APART,
+             margin: float | None = None, unlike: Iterable[str] = ()) -> Iterable[str]:
     """All lines that the program prints. unlike: differences of the environments."""
     alone = {why: sum(point.why == why for point in found) for why in ALONE}
     shown = [point for point in found if point.why not in alone]
@@ -443,27 +448,24 @@ def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared], 
     if few := sum(p.ratio is not None and p.ratio.processes < LEAST_PROCESSES for p in found):
         yield f"of {few} points a run has fewer than {LEAST_PROCESSES} processes: they cannot be told"
     yield from list(unlike) or ["environments: no difference that rows, records or samples tell"]
-    conditions = {calibration.condition_of(row) for point in shown if point.ratio
-                  for row in a[point.key].rows[:1] if row["backend"] == "cuda"}
-    if apart and calibration.BURST in conditions:
-        yield (f"runs on GPUs: taken to differ by {100 * apart:.2g} % (standard deviation) with the same kernels, "
-               "which intervals and verdicts include; --apart 0 (make: APART=0) where both ran on one card")
+    kinds = {calibration.samples_of(row) for point in shown if point.ratio
+             for row in a[point.key].rows[:1] if row["backend"] == "cuda"}
+    if some := [(SAID[kind], apart[kind]) for kind in calibration.SAMPLES if kind in kinds and apart[kind]]:
+        yield (f"runs on GPUs: taken to differ by {'; '.join(f'{100 * by:.2g} %{of}' for of, by in some)} (standard deviation) "
+               "with the same kernels, which intervals and verdicts include; --apart 0 (make: APART=0) where both ran on one card")
         if margin is None:
-            yield (f"the same on GPUs: within {100 * margin_of(apart):g} %, as 95 of 100 points of two such runs are; "
-                   "--margin (make: MARGIN=0.02) sets another share")
-    if sustained and calibration.SUSTAINED in conditions:
-        yield (f"sustained operations: by {100 * sustained:.2g} %" +
-               f"; the same within {100 * margin_of(sustained):g} %" * (margin is None))
+            yield (f"the same on GPUs: within {'; '.join(f'{100 * margin_of(by):g} %{of}' for of, by in some)}, as 95 of 100 "
+                   "points of two such runs are; --margin (make: MARGIN=0.02) sets another share")
     yield from _reliability(a, b)
 
 
 def _reliability(a: dict[Key, Side], b: dict[Key, Side]) -> Iterable[str]:
     machines = {str(row["machine"]) for run in (a, b) for side in run.values() for row in side.rows}
-    known: dict[tuple[str, str], list[dict[str, str]]] = {}
+    known: dict[tuple[str, str, str], list[dict[str, str]]] = {}
     for r in calibration.read():
         if r["machine"] in machines and (r["runs"] == "1" or float(r["told_apart"])):  # else no other pair told anything
-            known.setdefault((r["machine"], r["runs"]), []).append(r)
-    for (machine, runs), some in known.items():
+            known.setdefault((r["machine"], r["samples"], r["runs"]), []).append(r)
+    for (machine, kind, runs), some in known.items():
         def least(name: str, some: list[dict[str, str]] = some) -> float:
             return min(100 * float(r[name]) for r in some)
 
@@ -477,10 +479,10 @@ def _reliability(a: dict[Key, Side], b: dict[Key, Side]) -> Iterable[str]:
         margin = " to ".join(dict.fromkeys(f"{m:g}" for m in (margins[0], margins[-1])))
         of = "processes of one run" if runs == "1" else \
             f"{len(some)} pair{'s' * (len(some) > 1)} of runs of the same kernels"
-        yield (f"reliability on {machine} ({of}, {some[0]['processes']} processes a side): a false alarm in at most "
+        yield (f"reliability on {machine} ({of}{SAID[kind]}, {some[0]['processes']} processes a side): a false alarm in at most "
                f"{alarms:.1f} % of comparisons; at least {least('covered'):.1f} % of 95 % intervals hold 1; calls at "
                f"least {least('same'):.0f} % of points the same within {margin} %; sees at least {powers}")
-    for machine in sorted(machines - {machine for machine, _ in known}):
+    for machine in sorted(machines - {machine for machine, *_ in known}):
         yield f"reliability on {machine}: not measured (python3 -m report.compare --calibrate RUN --write)"
 
 
@@ -518,21 +520,20 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def show_calibrations(machine: str, commits: str, runs: Sequence[dict[Key, Side]], keep: bool) -> None:
-    """Prints that of each condition which the runs have. Fault where no condition has enough processes."""
+    """Prints that of each kind of samples which the runs have. Fault where none has enough processes."""
     fault: rows.Fault | None = None
     shown = 0
-    for condition in calibration.CONDITIONS:
-        some = [{key: side for key, side in run.items() if calibration.condition_of(rows.named(key)) == condition}
-                for run in runs]
-        others = calibration.largest(frozenset(commits.split()), condition) if len(runs) == 2 else Spread()
+    for kind in calibration.SAMPLES:
+        some = [{key: side for key, side in run.items() if calibration.samples_of(rows.named(key)) == kind} for run in runs]
+        others = calibration.largest(frozenset(commits.split()), kind) if len(runs) == 2 else Spread()
         try:
             c = calibrate(some[0], some[1] if len(runs) == 2 else None, others)
         except rows.Fault as why:
             fault = fault or why
             continue
         shown += 1
-        kept = calibration_row(machine, commits, c, condition)
-        print(f"{condition}: {c.points} points, {c.comparisons} comparisons of {c.processes} with {c.processes} processes: "
+        kept = calibration_row(machine, commits, c, kind)
+        print(f"{kind}: {c.points} points, {c.comparisons} comparisons of {c.processes} with {c.processes} processes: "
               f"{_shares(kept)}")
         for slower, power, slowed, by in zip(SLOWER, c.power, c.slowed, c.slowed_by):
             really = "" if math.isnan(slowed) else f"; really slower, by {100 * by:.2f} %: at {100 * slowed:.1f} %"
@@ -566,15 +567,15 @@ def run(a: argparse.Namespace) -> int:
         firsts = [next(side.rows[0] for side in run.values() if side.rows) for run in loaded]
         if len(machines := {str(row["machine"]) for row in firsts}) > 1:
             raise rows.Fault(f"of {' and '.join(sorted(machines))}: two runs of one kind of machine are needed")
-        commits = " ".join(str(row["commit"]) for row in firsts)
+        commits = " ".join(model.commit_of(path.name) or str(row["commit"]) for path, row in zip(a.runs, firsts))
         show_calibrations(machines.pop(), commits, loaded, a.write)
         return 0
-    apart, sustained = ((a.apart, a.apart) if a.apart is not None else (0.0, 0.0) if same_card(*a.runs) else
-                        (calibration.largest(condition=c).times for c in calibration.CONDITIONS))
+    apart = dict.fromkeys(calibration.SAMPLES, a.apart) if a.apart is not None else NOT_APART if same_card(*a.runs) else \
+        measured_apart()
     one, other = loaded
-    found = compare(one, other, a.margin, apart, sustained)
+    found = compare(one, other, a.margin, apart)
     unlike = environments.differences(a.runs, _rows_compared(one, other))
-    print("\n".join(describe(one, other, found, apart, a.margin, unlike, sustained)))
+    print("\n".join(describe(one, other, found, apart, a.margin, unlike)))
     if a.rows:
         write_rows(a.rows, found)
     return 0

@@ -17,6 +17,7 @@
     <!-- assembly -->               which products repay the assembly of tangents of 21 numbers
     <!-- solved: FILE... -->        results of `solve` below results/
     <!-- contact: BACKEND -->       what the pass over nodes in contact costs
+    <!-- calibration: PART -->      how far runs differ (spreads), how often comparisons are wrong (reliability)
     <!-- validation -->             errors against the reference results
 
     python3 -m report.documents            rewrites them, and names the files that changed
@@ -52,14 +53,16 @@ from runner import readers
 PAGE = pathlib.Path("docs/claims.md")
 BLOCK = re.compile(r"(<!-- (claims|headline|commands of claims|experiments|choice|brief choice|strategies|"
                    r"predictions|predicted solves|figure|picture|accuracy|references|work|set-ups|assembly|solved|validation|contact|"
-                   r"communication)"
+                   r"communication|calibration)"
                    r"(?:: ([^>]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 QUANTITY = re.compile(r"\d[\d.,]*[ \u00a0]?(?:(?:[GM]DoF/s|ms|µs|ns|nJ|MHz|GB/s|GFLOP/s|MB|GB|W|s|%)(?![\w³])"
                       r"|times(?= as\b| faster| slower| longer))|\b(?:twice|half|three times|four times)(?= as (?:fast|long))")
-# Documents with numbers of single runs, as results/README.md says; and numbers of others that are settings, not measured.
-TYPED = ("contact.md", "install.md", "method.md", "preconditioner.md", "verification.md")
+# Logs of single runs and of errors against references; and numbers of other documents that are settings, not measured.
+TYPED = ("contact.md", "verification.md")
 SETTINGS = {"ranks.md": ("3 %", "30 s", "60 s"), "strategies.md": ("10 %",), "models.md": ("5 %", "10 %", "0.43 GB", "100 GB"),
-            "newton.md": ("0.1 %", "11 %")}
+            "newton.md": ("0.1 %", "11 %"), "preconditioner.md": ("5 %",), "install.md": ("5 %",),
+            "method.md": ("2 ms", "20 ms", "10 ms", "93.75 %", "10 s", "2 s", "0.3 s", "15 %", "20 %", "16 times", "7 %", "2 %",
+                          "0.5 %", "5 %", "1 %")}
 ADVISE = ("README.md", "findings.md", "quadratic.md", "strategies.md")  # they say which strategy to take
 TITLES = (("What this suite was expected to show", True), ("What a user who must choose asks", False))
 

@@ -9,7 +9,8 @@ import json
 import re
 from collections.abc import Sequence
 
-from report import accuracy as accuracy_, bracket, contact as contact_, model as model_, rows, set_ups as set_ups_, sources
+from report import accuracy as accuracy_, bracket, contact as contact_, model as model_, reliability, rows, set_ups as set_ups_, \
+    sources
 from report.cases import kind_of_mesh
 from report.figures import every_figure
 from report.model import ROOT, Card, Model, Point
@@ -307,6 +308,15 @@ def communication(_: str, up: str) -> list[str]:
     return [*wrap(told.said), "", *table(told.columns, rows, told.words)]
 
 
+CALIBRATED = {"spreads": reliability.spreads_used, "reliability": reliability.reliability_measured}
+
+
+def calibrated(name: str, up: str) -> list[str]:
+    if name not in CALIBRATED:
+        raise Fault(f"<!-- calibration: {name} -->: is neither {' nor '.join(CALIBRATED)}")
+    return CALIBRATED[name]()
+
+
 KINDS = {"accuracy": accuracy, "references": lambda _, up: bracket.lines(up), "figure": figure, "picture": picture,
          "work": work, "solved": solved, "validation": validation, "contact": contact, "set-ups": set_ups,
-         "assembly": assembly, "communication": communication}
+         "assembly": assembly, "communication": communication, "calibration": calibrated}

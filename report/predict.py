@@ -160,7 +160,7 @@ def groups(read: Model) -> dict[tuple[str, str], list[Pair]]:
 def ends(p: Point) -> tuple[float, float]:
     """Between which a time counts, of few processes and on other cards of its kind, too."""
     t = p.time
-    return model.widened(t.value, t.low, t.high, t.processes, calibration.largest().times)
+    return model.widened(t.value, t.low, t.high, t.processes, calibration.largest(samples=calibration.samples_of(p.row)).times)
 
 
 def flop_of(p: Point, beside: Iterable[Point]) -> float:

@@ -1,5 +1,6 @@
 """Verdicts of comparisons; how often they are wrong is measured, on simulated runs and on real ones."""
 
+import collections
 import contextlib
 import io
 import itertools
@@ -77,8 +78,8 @@ class Reliability(unittest.TestCase):
         runs = {path.name[11:23]: compare.load(path) for path in map(folder.joinpath, (
             "2026-11-28-0b840b61179b-2", "2026-11-29-411c7e9a3c16", "2026-11-29-0824f1531227"))}
         kept = {r["commit"]: r for r in calibration.read() if r["machine"] == "nvidia-h200" and r["runs"] == "2"
-                and r["condition"] == "burst"}
-        self.assertEqual(len(kept), 16)
+                and r["samples"] == "burst"}
+        self.assertEqual(len(kept), 19)
         self.assertEqual(max(float(r["false_alarms"]) for r in kept.values()), 0)
         self.assertGreater(min(float(r["covered"]) for r in kept.values()), 0.9)
         self.assertGreater(min(float(r["ratios_covered"]) for r in kept.values()), 0.9)
@@ -89,7 +90,7 @@ class Reliability(unittest.TestCase):
             *(max(float(r[name]) for r in kept.values()) for name in ("apart", "ratios_apart"))))
         for a, b in itertools.combinations(runs, 2):
             others = calibration.largest(frozenset((a, b)))
-            self.assertEqual(others.times, max(float(r["apart"]) for r in calibration.read() if r["condition"] == "burst"
+            self.assertEqual(others.times, max(float(r["apart"]) for r in calibration.read() if r["samples"] == "burst"
                                                and not {a, b} & set(r["commit"].split())))
             c = compare.calibrate(runs[a], runs[b], others)
             self.assertEqual(compare.calibration_row("nvidia-h200", f"{a} {b}", c), kept[f"{a} {b}"])
@@ -97,37 +98,43 @@ class Reliability(unittest.TestCase):
         self.assertEqual(alone.false_alarms, 1)  # as if all runs were alike
         self.assertLess(max(alone.covered, alone.ratios_covered), 0.6)
 
-    def test_method_tells_the_figures_that_are_kept(self):
-        said = " ".join(pathlib.Path("docs/method.md").read_text().split())
-        burst, sustained = (calibration.largest(condition=c) for c in calibration.CONDITIONS)
-        told = [f"{100 * burst.times:.3g} % of times in", f"{100 * burst.ratios:.3g} % of ratios wherever one decides",
-                f"by {100 * sustained.times:.3g} and {100 * sustained.ratios:.3g} %",
-                f"it is {100 * compare.margin_of(burst.times):g} % for σ = {100 * burst.times:.3g} %",
-                f"the interval alone reaches {196 * burst.times:.3g} %"]
-        alone = {r["commit"]: r for r in calibration.read() if r["runs"] == "1"}
-        for commit, seen in (("0f79937", ("power", "slowed")), ("9007101", ("power",))):
-            (row,) = [r for name, r in alone.items() if name.startswith(commit)]
-            told += ["{:.0f}, {:.0f} and {:.0f} %".format(*(100 * float(row[f"{of}_{k}"]) for k in (1, 2, 5))) for of in seen]
-        for figure in told:
-            self.assertIn(figure, said)
-
     def test_the_one_kernel_that_has_changed_is_found(self):
         """On other cards: corner_gather is not the same in both, all others are. Sustained operations differ more."""
         folder = pathlib.Path("results/nvidia-h200")
         a, b = (compare.load(folder / name) for name in ("2026-11-29-0f799374c696", "2026-11-30-4342a39b8e34"))
-        spreads = [calibration.largest(condition=c).times for c in calibration.CONDITIONS]
-        told = [p for p in compare.compare(a, b, None, *spreads) if p.ratio and p.ratio.processes >= 3]
+        apart = compare.measured_apart()
+        told = [p for p in compare.compare(a, b, None, apart) if p.ratio and p.ratio.processes >= 3]
         self.assertEqual({rows.named(p.key)["variant"] for p in told if p.verdict in ("faster", "slower")}, {"corner_gather"})
         self.assertGreaterEqual(sum(p.verdict == "same" for p in told), 0.95 * len(told))
-        self.assertGreater(spreads[1], spreads[0])
+        self.assertGreater(apart[calibration.SUSTAINED], apart[calibration.BURST])
         within = {p.why for p in told if p.verdict == "same" and rows.named(p.key)["condition"] == "sustained"}
-        self.assertEqual(within, {f"within {100 * compare.margin_of(spreads[1]):g} %"})
-        commits = "0f799374c696 90071015c150"
-        for condition in calibration.CONDITIONS:
+        self.assertEqual(within, {f"within {100 * compare.margin_of(apart[calibration.SUSTAINED]):g} %"})
+        self.judged_again(a, b, "0f799374c696 4342a39b8e34", calibration.BURST, calibration.SUSTAINED)
+
+    def judged_again(self, a: dict, b: dict, commits: str, *kinds: str) -> None:
+        """What is kept of two runs, of which one strategy has changed."""
+        for kind in kinds:
             one, other = ({key: side for key, side in run.items() if rows.named(key)["variant"] != "corner_gather"
-                           and calibration.condition_of(rows.named(key)) == condition} for run in (a, b))
-            c = compare.calibrate(one, other, calibration.largest(frozenset(commits.split()), condition))
-            self.assertIn(compare.calibration_row("nvidia-h200", commits, c, condition), calibration.read())
+                           and calibration.samples_of(rows.named(key)) == kind} for run in (a, b))
+            c = compare.calibrate(one, other, calibration.largest(frozenset(commits.split()), kind))
+            self.assertIn(compare.calibration_row("nvidia-h200", commits, c, kind), calibration.read())
+
+    def test_small_meshes_differ_more_between_runs(self):
+        """The host takes part in operations of microseconds. By the spread of larger meshes points would be told apart."""
+        folder = pathlib.Path("results/nvidia-h200")
+        a, b = (compare.load(folder / name) for name in ("2026-11-29-0824f1531227", "2026-11-30-4342a39b8e34"))
+        self.judged_again(a, b, "0824f1531227 4342a39b8e34", *calibration.SAMPLES[:2])
+        apart = compare.measured_apart()
+        self.assertGreater(apart[calibration.SMALL], 3 * apart[calibration.BURST])
+
+        def alarms(apart: compare.Apart) -> collections.Counter[str]:
+            return collections.Counter(
+                calibration.samples_of(rows.named(p.key)) for p in compare.compare(a, b, None, apart)
+                if p.verdict in ("faster", "slower") and rows.named(p.key)["variant"] != "corner_gather")  # which has changed
+
+        usual, alike = alarms(apart), alarms(dict.fromkeys(calibration.SAMPLES, apart[calibration.BURST]))
+        self.assertEqual(usual[calibration.BURST], 0)
+        self.assertLess(usual[calibration.SMALL], alike[calibration.SMALL])
 
     def test_one_binary_and_slowed_operations_on_an_h200(self):
         run = compare.load(pathlib.Path("results/nvidia-h200/2026-11-29-0f799374c696"))
@@ -145,8 +152,8 @@ class Reliability(unittest.TestCase):
         folder = pathlib.Path("results/nvidia-h200")
         one, other, third = (compare.load(folder / name) for name in (
             "2026-11-28-0b840b61179b-2", "2026-11-29-0824f1531227", "2026-11-29-411c7e9a3c16"))
-        apart = calibration.largest().times
-        self.assertEqual(compare.margin_of(apart), 0.05)
+        apart = compare.measured_apart()
+        self.assertEqual(compare.margin_of(apart[calibration.BURST]), 0.05)
         for a, b in ((one, other), (third, other), (one, third)):  # the last two differ by 1 %
             told = [p for p in compare.compare(a, b, None, apart) if p.ratio and p.ratio.processes >= 3
                     and rows.named(p.key)["element"] not in QUADRATIC]  # their kernels have changed in between
@@ -165,7 +172,7 @@ class Reliability(unittest.TestCase):
             for side in b.values():
                 shift = numpy.exp(0.01 * random.standard_normal())
                 side.rows = [row | {"median_s": row["median_s"] * shift} for row in side.rows]
-            found = compare.compare(a, b, None, 0.01)
+            found = compare.compare(a, b, None, dict.fromkeys(calibration.SAMPLES, 0.01))
             same, of = same + sum(p.verdict == "same" for p in found), of + len(found)
         self.assertGreater(same / of, 0.93)
 
@@ -177,7 +184,7 @@ class Reliability(unittest.TestCase):
             for side in b.values():
                 shift = numpy.exp(0.01 * random.standard_normal())
                 side.rows = [row | {"median_s": row["median_s"] * shift} for row in side.rows]
-            found = compare.compare(a, b, None, 0.01)
+            found = compare.compare(a, b, None, dict.fromkeys(calibration.SAMPLES, 0.01))
             wrong, of = wrong + sum(p.verdict == "same" for p in found), of + len(found)
         self.assertLess(wrong / of, 0.025 + 3 * (0.025 * 0.975 / of) ** 0.5)
 
@@ -189,7 +196,7 @@ class Reliability(unittest.TestCase):
             for side in b.values():
                 shift = numpy.exp(0.01 * random.standard_normal())
                 side.rows = [row | {"median_s": row["median_s"] * shift} for row in side.rows]
-            found = compare.compare(simulated(random, 30, 3), b, 0.02, 0.01)
+            found = compare.compare(simulated(random, 30, 3), b, 0.02, dict.fromkeys(calibration.SAMPLES, 0.01))
             alarms += any(p.verdict in ("faster", "slower") for p in found)
             hits += sum(p.ratio.low <= 1 <= p.ratio.high for p in found)
         self.assertLess(alarms / 100, 0.05 + 3 * (0.05 * 0.95 / 100) ** 0.5)
@@ -280,7 +287,7 @@ class Verdicts(unittest.TestCase):
         self.assertIn("reliability on m: not measured", self.said(a, a))
 
     def test_runs_differ_unless_both_are_of_one_card(self):
-        card = {"m": (",m,", ",nvidia-h200,"), "g": (",host,", ",cuda,")}
+        card = {"m": (",m,", ",nvidia-h200,"), "g": (",host,", ",cuda,"), "n": (",375,", ",3750000,")}
         a, b = (self.times(name, *(f * t for t in (1.0, 1.001, 0.999)), **card) for name, f in (("a", 1), ("b", 1.018)))
         self.assertIn("same: within 5 %", self.said(a, b))
         self.assertIn("the same on GPUs: within 5 %", self.said(a, b))
@@ -295,6 +302,8 @@ class Verdicts(unittest.TestCase):
                 (folder / "machine.csv").write_text(f"key,value\nidentity,{named}\n")
             self.assertIn(said, self.said(a, b, *two).splitlines()[0])
         self.assertEqual(self.program(str(a), str(b), "--apart", "2")[0], 2)
+        small = (self.times(name, f, f, f, m=card["m"], g=card["g"]) for name, f in (("c", 1), ("d", 1.1)))
+        self.assertRegex(self.said(*small), r"\nthe same on GPUs: within \d\d % below 250 K degrees of freedom, as")
 
     def test_what_cannot_be_compared(self):
         a = self.times("a", 1.0, 1.001, 0.999)

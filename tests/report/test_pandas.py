@@ -38,7 +38,7 @@ class ReadByPandas(unittest.TestCase):
     def test_calibration(self):
         frame = pandas.read_csv(calibration.FILE)
         text = [name for name in frame.columns if not pandas.api.types.is_numeric_dtype(frame[name])]
-        self.assertEqual(text, ["machine", "commit", "condition"])
+        self.assertEqual(text, ["machine", "commit", "samples"])
         self.assertEqual(tuple(frame.columns), calibration.COLUMNS)
 
     def test_text_among_numbers_is_found(self):
