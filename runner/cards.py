@@ -2,7 +2,8 @@
 
 A point that needs one GPU leaves the others of a machine idle. On a machine with several, PAPER=1 starts a program on each.
 They share nothing but the host: each has cores of its own, whole ones where a core runs two threads. So only points go
-side by side whose times are counted on the device, those of kernels: docs/method.md, "Side by side", has the figures.
+side by side whose times are counted on the device, those of kernels, and of these only large meshes, because the launches
+of small ones take part in their times: docs/method.md, "Side by side", says more.
 """
 
 from __future__ import annotations

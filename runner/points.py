@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable
 from typing import ClassVar
 
+from report.calibration import SMALL_BELOW
+
 ENERGY_WINDOW = 0.5  # seconds; bench/energy.h takes six of them
 ENERGY_SECONDS = 4.5  # of an operation, with what comes before and between its windows
 SUSTAINED_SECONDS = 10  # of an operation without pause
@@ -117,7 +119,11 @@ class Point:
         return here.few
 
     def is_timed_on_a_gpu(self) -> bool:
-        """Whether it needs one GPU, and what the host does meanwhile changes no time."""
+        """Whether it needs one GPU, and its times are counted there."""
+        return False
+
+    def may_have_neighbours(self) -> bool:
+        """Whether it needs one GPU, and what the host does meanwhile for others changes no time."""
         return False
 
     def measures_energy(self) -> bool:
@@ -321,6 +327,10 @@ class Kernels(Point):
 
     def is_timed_on_a_gpu(self) -> bool:
         return self.backend == "cuda"
+
+    def may_have_neighbours(self) -> bool:
+        """Of a small mesh the host's launches take part in the time."""
+        return self.is_timed_on_a_gpu() and self.dofs(False) >= SMALL_BELOW
 
     def measures_energy(self) -> bool:
         return "energy" in self.words()

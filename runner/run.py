@@ -8,9 +8,9 @@ it goes on: finished points are kept.
 The sweep takes one process of each point, the most useful points first (experiments/settings.toml has the passes). With
 PAPER=1 it takes the whole list with all independent processes, in a random order within each experiment, in pieces:
 BUDGET=minutes ends one, the next call goes on, also on another machine of the same kind with the copied folder.
-With several GPUs, points of kernels are measured side by side, one on each, and then all others, one at a time;
-CARDS=n: on n of them. MISSING=1 says what is missing and runs nothing. EXPERIMENTS="names" takes these alone.
-Environment beside these: BUILD, RESULTS, BENCH_START (when make bench began, seconds since 1970), SEED, PASSES, and
+With several GPUs, points of kernels from 0.25 M degrees of freedom on are measured side by side, one on each, and then
+all others, one at a time; CARDS=n: on n of them. MISSING=1 says what is missing and runs nothing. EXPERIMENTS="names"
+takes these alone. Environment beside these: BUILD, RESULTS, BENCH_START (when make bench began, seconds since 1970), SEED, PASSES, and
 BENCH_BUILD, the command that builds all programs: where only that of the first look is there, it runs first.
 """
 
@@ -169,7 +169,7 @@ class Run:
     def visit_all(self, items: list[tuple[experiments.Task, int]], share: float | None = None,
                   anyway: tuple[experiments.Task, int] | None = None) -> None:
         """Of points and numbers of their processes; those that go side by side on several GPUs first."""
-        beside = [item for item in items if self.launchers and item[0].point.is_timed_on_a_gpu()]
+        beside = [item for item in items if self.launchers and item[0].point.may_have_neighbours()]
         if beside:
             self.measurer.know_machine(self.launcher)
             workers = {card.number: card.cores for launcher in self.launchers if (card := launcher.card)}

@@ -117,7 +117,7 @@ def say_what_is_missing(run: Run) -> int:
         possible = [(task, n) for task, n in absent if not task.point.needs(run.here)]
         needs = sorted({task.point.needs(run.here) for task, _ in absent} - {""})
         works = [run.measurer.work(task, points.Process(n, task.repetitions, task.point.strategies(run.here))) for task, n in possible]
-        beside = [max(len(run.launchers), 1) if task.point.is_timed_on_a_gpu() else 1 for task, _ in possible]
+        beside = [max(len(run.launchers), 1) if task.point.may_have_neighbours() else 1 for task, _ in possible]
         seconds = [None if s is None else s / n for s, n in zip(map(run.costs.predict, works), beside)]
         known = sum(s for s in seconds if s is not None) / 60
         total, missing, minutes = total + len(wanted), missing + len(absent), minutes + known
