@@ -92,15 +92,24 @@ def alone(verdicts: Sequence[Verdict], unit: str = "") -> str:
     return f"{len(lacking)}{units} {without if verdicts[0].claim.needs_some else over}"
 
 
+def left_out(verdicts: Sequence[Verdict], one: str = "", more: str = "") -> str:
+    """How many points do not count, and their ratios: what is noisy need not be like the rest."""
+    some = [p for v in verdicts for p in v.left_out]
+    if not some:
+        return ""
+    span = " to ".join(dict.fromkeys(ends(verdicts[0].claim, some)))
+    return f"{len(some)} {one if len(some) == 1 else more}left out as noisy ({span})"
+
+
 def told(verdicts: Sequence[Verdict], brief: bool = False) -> str:
-    """Where a claim holds, in one phrase for all machines, and how many points were left out as noisy. brief: where it is
+    """Where a claim holds, in one phrase for all machines, and which points were left out as noisy. brief: where it is
     undecided in few words."""
-    where, noisy = phrase(verdicts, SHORT if brief else LONG), sum(v.noisy for v in verdicts)
+    where = phrase(verdicts, SHORT if brief else LONG)
     apart = alone(verdicts, "point")
     parts = [where, f"undecided at {apart}" * bool(apart), MISSING * (not where and not apart)]
     old = sources.WORDS if any(v.is_old for v in verdicts) else ""
-    left_out = f"; {noisy} point{'s' * (noisy > 1)} left out as noisy" * bool(noisy)
-    return "; ".join(part for part in parts if part) + old + left_out
+    noisy = left_out(verdicts, "point ", "points ")
+    return "; ".join(part for part in parts if part) + old + f"; {noisy}" * bool(noisy)
 
 
 def scope(verdicts: Sequence[Verdict]) -> str:
@@ -180,7 +189,9 @@ def counts(v: Verdict) -> str:
         said = ", ".join(f"{told[word]} {v.count(word)}" for word in there) + f" of {n} points"
     if apart := alone([v]):
         said = f"{UNSURE}, {apart}" if there == [UNSURE] and all(p.lacks for p in v.points) else f"{said}, {apart}"
-    return said + (f", {v.noisy} {'more ' if n else ''}left out as noisy" if v.noisy else "")
+    more = "more " * bool(n)
+    noisy = left_out([v], more, more)
+    return said + f", {noisy}" * bool(noisy)
 
 
 def describe(v: Verdict) -> str:

@@ -55,10 +55,14 @@ class Verdict:
     verdict: str
     points: tuple[Decided, ...]  # of a claim beside several strategies one for each place, where all of them count
     pairs: tuple[Decided, ...] = ()  # one for each strategy beside
-    noisy: int = 0  # points that are left out, because rows that decide them were disturbed
+    left_out: tuple[Decided, ...] = ()  # points that do not count, because rows that decide them were disturbed
 
     def count(self, verdict: str) -> int:
         return sum(p.verdict == verdict for p in self.points)
+
+    @property
+    def noisy(self) -> int:
+        return len(self.left_out)
 
     @property
     def commits(self) -> str:
@@ -289,19 +293,19 @@ def _place(claim: Claim, some: Sequence[Decided]) -> Decided:
                                lacks=lacks, others=tuple(p.ratio for p in some if p is not strongest))
 
 
-def _places(claim: Claim, clean: Pairs, disturbed: Pairs) -> tuple[list[list[Decided]], int]:
-    """Pairs of each point, and how many points are left out: those without undisturbed rows, and of a claim beside several
-    strategies those where a disturbed one may be the strongest."""
+def _places(claim: Claim, clean: Pairs, disturbed: Pairs) -> tuple[list[list[Decided]], list[Decided]]:
+    """Pairs of each point, and the points that are left out: those without undisturbed rows, and of a claim beside several
+    strategies those where a disturbed one may be the strongest, beside this one."""
     if not claim.has_rivals:
-        return [[p] for some in clean.values() for p in some], sum(len(some) for some in disturbed.values())
+        return [[p] for some in clean.values() for p in some], [p for some in disturbed.values() for p in some]
     at: dict[tuple, tuple[list[Decided], list[Decided]]] = {}
     for found, k in ((clean, 0), (disturbed, 1)):
         for (*place, other), some in found.items():
             without = tuple(entry for entry in other if entry[0] != "variant")
             at.setdefault((*place, without), ([], []))[k].extend(some)
     there = [(own, noisy) for own, noisy in at.values() if len(own + noisy) >= claim.rivals]
-    kept = [own for own, noisy in there if own and _strongest(claim, own + noisy) in own]
-    return kept, len(there) - len(kept)
+    strongest = [(own, _strongest(claim, own + noisy)) for own, noisy in there]
+    return [own for own, p in strongest if p in own], [p for own, p in strongest if p not in own]
 
 
 def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path], alone: bool = False) -> Verdict:
@@ -313,7 +317,8 @@ def decide(claim: Claim, machine: str, runs: Sequence[pathlib.Path], alone: bool
         {name: some for name, some in _pairs(claim, alone, everything).items() if name not in clean}
     places, left_out = _places(claim, clean, noisy)
     points = [_place(claim, some) if claim.has_rivals else some[0] for some in places]
-    return Verdict(claim, machine, overall(points), tuple(points), tuple(itertools.chain(*places)), left_out)
+    return Verdict(claim, machine, overall(points), tuple(points), tuple(itertools.chain(*places)),
+                   tuple(left_out))
 
 
 def overall(points: Sequence[Decided]) -> str:
