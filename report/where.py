@@ -213,7 +213,8 @@ def _each(all_places: tuple[Place, ...], verdict: str, letters: int) -> str:
 
 
 def _told(all_places: tuple[Place, ...], main: str, told: Mapping[str, str], undecided: int) -> str:
-    """One verdict by what its places span, the others as exceptions from that."""
+    """One verdict by what its places span, the others as exceptions from that. Where one of these is a number, it has
+    its own, too: nobody should have to subtract."""
     span = _spanned(all_places, main)
     on_cards = frozenset(p.at[CARD] for p in all_places if p.verdict == main)
     span = Group(all_places, main, {**span.chosen, CARD: on_cards})
@@ -221,6 +222,8 @@ def _told(all_places: tuple[Place, ...], main: str, told: Mapping[str, str], und
     others = [verdict for verdict in told if verdict != main and any(p.verdict == verdict for p in all_places)]
     said = [f"{told[verdict]} {_each(all_places, verdict, undecided if verdict == UNSURE else LONG)}"
             for verdict in others]
+    if any(" places" in one for one in said):
+        where = f"at {sum(p.verdict == main for p in all_places)} of {len(all_places)} places, {where}"
     return ", but ".join([f"{told[main]} {where}", *["; ".join(said)] * bool(said)])
 
 
