@@ -126,19 +126,22 @@ def table_of(model: Model, backend: str) -> tuple[list[str], list[list[str]]]:
         for element, strategy in itertools.product(ELEMENTS, TOLD):
             cells: list[str] = []
             runs: dict[str, None] = {}
+            processes: set[int] = set()
             for operation in OPERATIONS:
                 own = {cost.share: cost for cost in found.get((largest, element, operation), [])
                        if cost.plain.strategy == strategy}
                 runs |= dict.fromkeys(cost.plain.run.marked for cost in own.values())
+                processes |= {cost.ratio.processes for cost in own.values()}
                 plain = next(iter(own.values())).plain if own else None
                 cells.append(digits(1e6 * plain.time.value) if plain else "")
                 cells += [added(own.get(share)) for share in sorted(shares)]
             if runs:
-                lines.append([card.short, ELEMENT[element], count(largest), f"`{strategy}`", *cells, ", ".join(runs)])
+                lines.append([card.short, ELEMENT[element], count(largest), f"`{strategy}`", *cells,
+                              " to ".join(dict.fromkeys(map(str, (min(processes), max(processes))))), ", ".join(runs)])
     head = ["on", "element", "DoF", "strategy"]
     for operation in OPERATIONS:
         head += [f"{operation}, µs", *map(percent, sorted(shares))]
-    return head + ["commit"], lines
+    return head + ["processes", "commit"], lines
 
 
 def added(cost: Cost | None) -> str:

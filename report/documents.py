@@ -47,7 +47,7 @@ from report.claim import Claim, hardware, read_claims, usual_tolerance
 from report.model import ONE_ON_HOST, ONE_PROCESS
 from report.text import listed, table, wrap
 from report.verdicts import FAILS, HOLDS, MISSING, UNSURE, Verdict, decide_all
-from report.words import machine
+from report.where import card
 from runner import readers
 
 PAGE = pathlib.Path("docs/claims.md")
@@ -149,7 +149,7 @@ def committed(verdicts: Sequence[Verdict]) -> str:
     at: dict[str, list[str]] = {}
     for v in verdicts:
         if v.points:
-            at.setdefault(v.verdict, []).append(machine(v.machine))
+            at.setdefault(v.verdict, []).append(card(v.machine, v.points[0].where))
     if len(at) < 2:
         return next(iter(at), MISSING)
     return "; ".join(f"{word} on {listed(at[word])}" for word in (HOLDS, FAILS, UNSURE) if word in at)

@@ -52,14 +52,14 @@ def wins_said(model: Model, cards: Sequence[Card]) -> list[str]:
                 wins[best.fastest[0].strategy] = wins.get(best.fastest[0].strategy, 0) + 1
         sizes = [a.place[4] for a in entries]
         order = sorted(wins.items(), key=lambda w: -w[1])
-        text = (f"**{card.words}**, products and residuals at {len(entries)} places ({count(min(sizes))} to "
-                f"{count(max(sizes))} degrees of freedom): ")
+        span = " to ".join(dict.fromkeys((count(min(sizes)), count(max(sizes)))))
+        text = f"**{card.words}**, products and residuals at {len(entries)} places ({span} degrees of freedom): "
         text += listed(f"“{STRATEGY[s]}” is the fastest at {n}" for s, n in order) or "no strategy is the fastest"
         if open_ := len(entries) - sum(wins.values()):
             text += f"; at {open_} of them several are not told apart"
         if any(entry.won.decided for entry in entries):
             whole = sum(entry.won.decided and not entry.won.lacks for entry in entries)
-            text += f". All main strategies were compared at {whole} of those that are decided"
+            text += f". All main strategies were compared at {whole or 'none'} of those that are decided"
         said.append(f"{text}.")
     return said
 

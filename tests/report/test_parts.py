@@ -311,7 +311,7 @@ class Rows(unittest.TestCase):
         self.use(c1=of)
         head, _, *lines = parts.contact("cuda", "")
         self.assertIn("| residual, µs | 1 % | 10 % | jacvec, µs | 1 % | 10 % |", head)
-        self.assertEqual(lines, ["| H200 | Hex8 | 3.00 M | `patch` |  |  |  | 100 | +2.0 | (-0.1) |  |  |  | c1 |"])
+        self.assertEqual(lines, ["| H200 | Hex8 | 3.00 M | `patch` |  |  |  | 100 | +2.0 | (-0.1) |  |  |  | 1 | c1 |"])
 
     def test_results_that_are_not_there_are_named(self):
         self.use(c1=small.plenty())

@@ -529,6 +529,7 @@ class Rendered(unittest.TestCase):
         said = " ".join(document_.wins_said(built, built.cards))
         self.assertIn("no strategy is the fastest", said)
         self.assertNotIn("of those that are decided", said)
+        self.assertRegex(said, r"at \d+ places? \([^ ]+( [KM])? degrees of freedom\)")  # one size: no span
         self.assertNotIn("figure", self.document.cards)
 
     def test_html_parses_and_stands_alone(self):
