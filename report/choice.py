@@ -153,7 +153,7 @@ def lines(known: Known, model: model_.Model) -> Iterator[Line]:
             sustained, floats, ordered = (largest(known, name, v.machine, element, True) if on_gpu else None
                                           for name in ("sustained_over_matrix", "floats_over_matrix", price))
             full_box, full_other = (largest(known, "full_tangents_over_matrix", v.machine, element, of, "jacvec_full")
-                                    for of in (True, False))
+                                    if on_gpu else None for of in (True, False))
             team = team_up_to(known, v.machine) if element == "hex27" else 0
             without, with_set_ups, least, solve = solved(model, v.machine, "cuda" if on_gpu else "host", element)
             yield Line(element, v.machine, on_gpu, box, other, sustained, floats, full_box, full_other, ordered,

@@ -139,7 +139,7 @@ def strategies_table(model: Model, card: Card, element: str) -> Table | None:
     rows = [[Cell(STRATEGY[s])] +
             [cell(of.get((s, o))) for of, listed_ in ((at, operations), (held, without_pause)) for o in listed_]
             for s in ranked(some)]
-    elsewhere = not {q.run for q in held.values()} <= {p.run for p in some}
+    elsewhere = any(q.run != at[key].run for key, q in held.items())
     said = (f" *Sustained*: ten seconds without a pause, {where(q.run for q in held.values())}"
             f"{', another run, so that no ratio is to be formed with the columns before' * elsewhere}; empty: not measured so."
             ) if held else ""

@@ -268,7 +268,7 @@ class Rows(unittest.TestCase):
             at = where | {"operation": operation}
             return Verdict(of[name], machine, "holds", (Decided(at, "assembled_bsr", r, "holds", "c1", False),))
 
-        verdicts = [known("patch_over_matrix", "nvidia-h200", 2.0), known("host_patch_over_matrix", "m", 3.0),
+        verdicts = [known("patch_over_matrix", "nvidia-h200", 2.0), known("host_patch_over_matrix", "nvidia-h200", 3.0),
                     known("price_of_order", "nvidia-h200", 1.05), known("floats_over_matrix", "nvidia-h200", 2.5, processes=1),
                     known("full_tangents_over_matrix", "nvidia-h200", 0.8, "jacvec_full")]
         table = {v.claim.name: (v.claim, [v]) for v in verdicts}
@@ -276,7 +276,9 @@ class Rows(unittest.TestCase):
         self.assertEqual(lines, ["| Hex8 | H200 | `patch` | - | 2.00 (1.80–2.20) | - | - | - | 1.05 (0.945–1.16) | "
                                  "0.800 (0.720–0.880) | 2.50 (2.25–2.75)¹ |"])
         self.assertEqual(head.count("|"), lines[0].count("|"))
-        self.assertEqual(len(choice.table(table, parts.model())), 4)  # with the host
+        _, _, gpu, host = choice.table(table, parts.model())
+        self.assertIn("| H200's host |", host)
+        self.assertEqual([line.count("0.800") for line in (gpu, host)], [1, 0])  # what the GPU has is not the host's
 
     def test_a_part_is_written_and_found_to_be_right(self):
         self.use(c1=small.plenty())

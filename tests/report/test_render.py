@@ -349,6 +349,15 @@ class Rendered(unittest.TestCase):
         self.assertEqual([told[f"{key}/over-matrix/{end}"] for end in ends], ["2.91", "assembled_bsr", "1", "c2", "c2"])
         self.assertNotIn("h200/hex8/assembled_bsr/jacvec/sustained/over-matrix", told)
 
+    def test_sustained_rates_of_another_run_than_their_column_are_told(self):
+        """Also where that run has another column of the table."""
+        full = small.row(1e-3, variant="patch", operation="jacvec_full", case="box128-distorted", n_dof=6440067)
+        for name, more in (("column", [full]), ("none", [])):
+            built, _ = self.with_sustained(f"another-{name}", c1=small.plenty(), c2=[self.held("patch", 0.125), *more])
+            table = tables.strategies_table(built, built.cards[0], "hex8")
+            self.assertEqual("full tangents" in table.columns, bool(more))
+            self.assertIn("commit c2, another run, so that no ratio is to be formed with the columns before", table.caption)
+
     def test_strategies_say_how_far_another_run_differs(self):
         """Of GPUs, by report/calibration.py; of hosts no runs were compared."""
         lines = [row | {"backend": "host", "device": "CPU"} for row in small.plenty() if "krylov" not in row]
