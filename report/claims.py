@@ -184,7 +184,7 @@ def counts(v: Verdict) -> str:
     elif n == 1:
         said = f"{told[there[0]]} the one point"
     elif there == [HOLDS]:
-        said = f"{told[HOLDS]} all {n} points"
+        said = f"{told[HOLDS]} {'both' if n == 2 else f'all {n}'} points"
     else:
         said = ", ".join(f"{told[word]} {v.count(word)}" for word in there) + f" of {n} points"
     if apart := alone([v]):

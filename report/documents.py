@@ -89,8 +89,9 @@ def page(decided: All) -> str:
         "interval of a GPU's operations includes how far runs differ with the same kernels, as measured on H200 with Hex8 and Tet4 "
         "([table](../results/report/report.md#how-often-a-comparison-of-two-runs-is-wrong)). What is "
         "counted, not timed, counts as it is. Points whose rows were disturbed are left out, also where the strongest of "
-        "several strategies was; their number is said. Where something was expected, the verdict is on that: *not met* says "
-        "nothing against the sentence.") + [""]
+        "several strategies was; their number and ratios are said, since they need not be like the rest. Intervals are not "
+        "corrected for the number of points. Where something was expected, the verdict is on that: *not met* says nothing "
+        "against the sentence.") + [""]
     lines += wrap(
         "`make reproduce` measures a claim anew and compares its ratios with these. They agree within 10 %, or what is "
         "counted within 1 %, unless the claim has a tolerance of its own, which then stands below its sentence "

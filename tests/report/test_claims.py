@@ -476,6 +476,8 @@ class Deciding(unittest.TestCase):
         for above, said in (("9.0", "fails at 4 of 4 points"), ("0.1", "holds at all 4 points")):
             v = self.decided(run, claim=self.claim(CLAIM.replace("above = 1.0", f"above = {above}")))
             self.assertEqual(claims.counts(v), said)
+        both = CLAIM.replace("n_dof =", 'element = ["hex8", "hex8_naive"], n_dof =').replace("above = 1.0", "above = 0.1")
+        self.assertEqual(claims.counts(self.decided(run, claim=self.claim(both))), "holds at both points")
 
     def test_bounds_in_words(self):
         for old, new, said in (("", "", "it is faster"), ("above = 1.0", "above = 2.5", "it is more than 2.5 times as fast"),
