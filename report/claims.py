@@ -98,7 +98,7 @@ def left_out(verdicts: Sequence[Verdict], one: str = "", more: str = "") -> str:
     if not some:
         return ""
     span = " to ".join(dict.fromkeys(ends(verdicts[0].claim, some)))
-    return f"{len(some)} {one if len(some) == 1 else more}left out as noisy ({span})"
+    return f"{len(some)} {one if len(some) == 1 else more}left out as noisy: {span}"
 
 
 def told(verdicts: Sequence[Verdict], brief: bool = False) -> str:

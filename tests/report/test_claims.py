@@ -415,16 +415,16 @@ class Deciding(unittest.TestCase):
             return folder
 
         for loaded, ratios, said in (("a", [1.2], "m: holds at the one point (one process; 1 of 1 pairs)"),
-                                     ("c", [], "m: not measured, 1 left out as noisy (1.20)"),
-                                     ("b", [], "m: not measured, 1 left out as noisy (1.20)")):
+                                     ("c", [], "m: not measured, 1 left out as noisy: 1.20"),
+                                     ("b", [], "m: not measured, 1 left out as noisy: 1.20")):
             v = self.decided(run(f"rivals-{loaded}", loaded), claim=self.claim(self.RIVALS))
             self.assertEqual([round(p.ratio.value, 12) for p in v.points], ratios)  # a is weaker than c: it decides nothing
             self.assertTrue(claims.describe(v).startswith(said), claims.describe(v))
             self.assertEqual(claims.told([v]), "holds on m" if ratios else
-                             "not measured; 1 point left out as noisy (1.20)")
+                             "not measured; 1 point left out as noisy: 1.20")
             for brief in (False, True):  # documents say so, too
                 bullet = " ".join(map(str.strip, documents.bullet(v.claim, [v], "", brief)))
-                self.assertEqual("1 point left out as noisy (1.20)" in bullet, not ratios)
+                self.assertEqual("1 point left out as noisy: 1.20" in bullet, not ratios)
         v = self.decided(run("plain", "a"))
         self.assertEqual((v.verdict, v.noisy), ("not measured", 1))
         older = self.run_of("older", ("a", 1.0), ("b", 0.5))
@@ -440,8 +440,8 @@ class Deciding(unittest.TestCase):
         v = self.decided(*runs, claim=self.claim(self.RIVALS))
         self.assertEqual(([round(p.ratio.value, 9) for p in v.points], [round(p.ratio.value, 9) for p in v.left_out]),
                          ([1.8], [1.2, 0.8]))
-        self.assertIn("2 points left out as noisy (0.800 to 1.20)", claims.told([v]))
-        self.assertIn("2 more left out as noisy (0.800 to 1.20)", claims.counts(v))
+        self.assertIn("2 points left out as noisy: 0.800 to 1.20", claims.told([v]))
+        self.assertIn("2 more left out as noisy: 0.800 to 1.20", claims.counts(v))
 
     def test_what_is_counted_does_not_depend_on_noise(self):
         claim = self.claim(CLAIM.replace('over = {variant = "a"}\n', "").replace('"speed"', '"bytes_work_per_node"'))
