@@ -109,7 +109,14 @@ def told(verdicts: Sequence[Verdict], brief: bool = False) -> str:
     parts = [where, f"undecided at {apart}" * bool(apart), MISSING * (not where and not apart)]
     old = sources.WORDS if any(v.is_old for v in verdicts) else ""
     noisy = left_out(verdicts, "point ", "points ")
-    return "; ".join(part for part in parts if part) + old + f"; {noisy}" * bool(noisy)
+    return "; ".join(part for part in parts if part) + old + few(verdicts) + f"; {noisy}" * bool(noisy)
+
+
+def few(verdicts: Sequence[Verdict]) -> str:
+    """Where no point of what is timed was measured by as many processes as support a claim."""
+    points = [p for v in verdicts for p in v.points if not QUANTITIES[v.claim.quantity].counted]
+    most = max((p.ratio.processes for p in points), default=rows.LEAST_PROCESSES)
+    return {1: ", each point by one process", 2: ", each point by two processes at most"}.get(most, "")
 
 
 def scope(verdicts: Sequence[Verdict]) -> str:
