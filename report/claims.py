@@ -116,7 +116,7 @@ def few(verdicts: Sequence[Verdict]) -> str:
     """Where no point of what is timed was measured by as many processes as support a claim."""
     points = [p for v in verdicts for p in v.points if not QUANTITIES[v.claim.quantity].counted]
     most = max((p.ratio.processes for p in points), default=rows.LEAST_PROCESSES)
-    return {1: ", each point by one process", 2: ", each point by two processes at most"}.get(most, "")
+    return {1: ", one process each", 2: ", two processes each at most"}.get(most, "")
 
 
 def scope(verdicts: Sequence[Verdict]) -> str:

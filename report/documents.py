@@ -75,7 +75,7 @@ def page(decided: All) -> str:
         "Each sentence is decided by rows: [claims/](../claims/README.md) defines it, and `python3 -m "
         "report.documents` wrote this page (`make tables`). A verdict counts points: elements, operations, meshes and"
         " sizes. *Where* merges those of all machines. Exceptions stand behind “but”, and what is not named is the "
-        "same everywhere. “At 8 of 105 places” says that there are too many to list; what they span follows. Points "
+        "same everywhere. “Undecided at 8” says that there are too many to list; what they span follows. Points "
         "of one mesh, size and operation are one place: it holds where all of them do. Below each sentence stands "
         "what must be at a point; it must be so for the whole interval of the ratio. A point of a claim beside "
         "several strategies counts where it is so beside each of them, and its ratio is the one beside the strongest;"

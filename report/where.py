@@ -212,9 +212,9 @@ def _each(all_places: tuple[Place, ...], verdict: str, letters: int) -> str:
     return ", ".join(part for part in (f"at {n} of {len(all_places)} places", span) if part)
 
 
-def _told(all_places: tuple[Place, ...], main: str, told: Mapping[str, str], undecided: int) -> str:
+def _told(all_places: tuple[Place, ...], main: str, told: Mapping[str, str], undecided: int) -> tuple[int, str]:
     """One verdict by what its places span, the others as exceptions from that. Where one of these is a number, it has
-    its own, too: nobody should have to subtract."""
+    its own, of all, too: nobody should have to subtract. Before it, of how many exceptions there is only a number."""
     span = _spanned(all_places, main)
     on_cards = frozenset(p.at[CARD] for p in all_places if p.verdict == main)
     span = Group(all_places, main, {**span.chosen, CARD: on_cards})
@@ -222,9 +222,10 @@ def _told(all_places: tuple[Place, ...], main: str, told: Mapping[str, str], und
     others = [verdict for verdict in told if verdict != main and any(p.verdict == verdict for p in all_places)]
     said = [f"{told[verdict]} {_each(all_places, verdict, undecided if verdict == UNSURE else LONG)}"
             for verdict in others]
-    if any(" places" in one for one in said):
-        where = f"at {sum(p.verdict == main for p in all_places)} of {len(all_places)} places, {where}"
-    return ", but ".join([f"{told[main]} {where}", *["; ".join(said)] * bool(said)])
+    of_all = f" of {len(all_places)} places"
+    if numbers := sum(of_all in one for one in said):
+        where = f"at {sum(p.verdict == main for p in all_places)}{of_all}, {where}"
+    return numbers, ", but ".join([f"{told[main]} {where}", *["; ".join(said).replace(of_all, "")] * bool(said)])
 
 
 def phrase(verdicts: Sequence[Verdict], undecided: int = LONG) -> str:
@@ -239,4 +240,4 @@ def phrase(verdicts: Sequence[Verdict], undecided: int = LONG) -> str:
     if len(mains) > 1 and 2 * number[UNSURE] < len(found):
         mains = [verdict for verdict in mains if verdict != UNSURE]
     texts = [_told(found, main, told, undecided) for main in mains]
-    return min(texts, key=lambda text: (text.count(" places"), len(text)), default="")
+    return min(texts, key=lambda one: (one[0], len(one[1])), default=(0, ""))[1]

@@ -204,7 +204,7 @@ class Deciding(unittest.TestCase):
         self.assertEqual(claims.sentence(claim, [v]), "B is 1.50 times as fast. Over `a` alone, where `c` was not measured: "
                          "4.00.")
         self.assertEqual(claims.counts(v), "holds at 1, undecided at 1 of 2 points, 1 over `a` alone")
-        self.assertEqual(claims.told([v]), "holds on m; undecided at 1 point over `a` alone, each point by one process")
+        self.assertEqual(claims.told([v]), "holds on m; undecided at 1 point over `a` alone, one process each")
         self.assertEqual(claims.sentence(claim, [v], brief=True), "B is 1.50 times as fast.")
         with open(run / "kernels.csv", "a") as file:
             file.writelines(ROW.replace(",patch,", f",{v},").replace(ENDS, ends(t)).replace("hex8", "hex27") + "\n"
@@ -377,7 +377,7 @@ class Deciding(unittest.TestCase):
             self.assertNotIn(part, brief)
         for told in (whole, brief):
             self.assertIn("2.00 times as fast", told.replace("\n  ", " "))
-            self.assertIn("(holds on m, each point by one process;", told.replace("\n  ", " "))
+            self.assertIn("(holds on m, one process each;", told.replace("\n  ", " "))
 
     RIVALS = CLAIM.replace('over = {variant = "a"}', 'over = {variant = ["a", "c"]}')
 
@@ -420,7 +420,7 @@ class Deciding(unittest.TestCase):
             v = self.decided(run(f"rivals-{loaded}", loaded), claim=self.claim(self.RIVALS))
             self.assertEqual([round(p.ratio.value, 12) for p in v.points], ratios)  # a is weaker than c: it decides nothing
             self.assertTrue(claims.describe(v).startswith(said), claims.describe(v))
-            self.assertEqual(claims.told([v]), "holds on m, each point by one process" if ratios else
+            self.assertEqual(claims.told([v]), "holds on m, one process each" if ratios else
                              "not measured; 1 point left out as noisy: 1.20")
             for brief in (False, True):  # documents say so, too
                 bullet = " ".join(map(str.strip, documents.bullet(v.claim, [v], "", brief)))
@@ -431,7 +431,7 @@ class Deciding(unittest.TestCase):
         self.assertEqual(self.decided(self.path / "plain", older).noisy, 0)
 
     def test_of_how_few_processes_all_points_are(self):
-        for n, said in ((1, ", each point by one process"), (2, ", each point by two processes at most"), (3, "")):
+        for n, said in ((1, ", one process each"), (2, ", two processes each at most"), (3, "")):
             run = self.run_of(f"few{n}", *((v, t) for _ in range(n) for v, t in (("a", 1.0), ("b", 0.5))))
             v = self.decided(run)
             self.assertEqual((v.processes, claims.told([v])), (n, f"holds on m{said}"))
@@ -613,7 +613,7 @@ class Deciding(unittest.TestCase):
         decided = [(claim, [self.decided(self.run_of("r", ("a", 1.0), ("b", 0.5)), claim=claim)])]
         text = "before\n<!-- claims: c -->\nold 9.99\n<!-- end -->\nafter\n"
         new = documents.rewritten(pathlib.Path("docs/x.md"), text, decided)
-        self.assertIn("B is 2.00 times as fast. (holds on m, each point by one process; tested with Hex8, tangent products, "
+        self.assertIn("B is 2.00 times as fast. (holds on m, one process each; tested with Hex8, tangent products, "
                       "boxes, 375 DoF; [rows](claims.md#c))",
                       " ".join(new.split()))
         self.assertNotIn("9.99", new)

@@ -97,7 +97,7 @@ class Phrase(unittest.TestCase):
 
     def test_of_too_many_exceptions_the_number_and_what_they_span(self):
         points = [point((HOLDS, UNSURE)[k % 2], n=1000 * (k + 1)) for k in range(19)]
-        self.assertEqual(told(points, undecided=20), "holds at 10 of 19 places, on H100, but undecided at 9 of 19 places")
+        self.assertEqual(told(points, undecided=20), "holds at 10 of 19 places, on H100, but undecided at 9")
         self.assertIn("but undecided at 2.00 K, 4.00 K, 6.00 K", told(points))
 
     def test_points_that_a_phrase_cannot_tell_apart_are_one_place(self):
