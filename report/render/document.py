@@ -148,8 +148,8 @@ METHOD = (
     "there is only the interval of its samples, by order statistics; tables and captions say so. A ratio of two points "
     "of one process combines the ends of their intervals.",
     f"**Faster.** One rule for claims, tables and the map: a strategy is faster than another one {FASTER}, and never where "
-    "intervals of samples overlap. That spread was measured for sustained samples by themselves. Where an interval is "
-    "so wide that its number has a ~, nobody wins in tables and on the map. A claim leaves rows out whose samples "
+    "intervals of samples overlap. That spread was measured for sustained samples and for small meshes by themselves. "
+    "Where an interval is so wide that its number has a ~, nobody wins in tables and on the map. A claim leaves rows out whose samples "
     "scatter so much, and holds or fails where all of the interval between processes is on one side of its bound, however "
     "wide it is: then the side is known and the size is not.",
     "**Comparisons.** Only points of one run are compared. A run is of one commit, or a paper's run of several with the "
