@@ -10,7 +10,7 @@ from report import model as model_
 from report.captions import bars, kind_of, noisy, where
 from report.model import Card, Model, Point, Time
 from report.panels import (COLOURED, COLOURS, INK, PALETTE, SHAPES, Figure, Panel, add_names, add_series, beside,
-                           decades, dots, figure, linear, shifts, size, style_of)
+                           decades, dots, figure, linear, shifts, size, span, style_of)
 from report.places import NEAR, Place, by_place, find, one, ranked
 from report.rows import LEAST_PROCESSES
 from report.selection import by_run, speaking
@@ -65,7 +65,7 @@ def irregular_over_box(model: Model, card: Card) -> Figure | None:
         in_turn = sorted(pairs.items(), key=lambda pair: there.index(pair[0][1]))
         sizes |= dict.fromkeys(f"{ELEMENT[element]}, {named_mesh(p)} of {count(p.n_dof)} over {count(box.n_dof)}"
                                for _, (p, box) in in_turn)
-        highest = max(v[3].high for v in values)
+        highest = span((v[3] for v in values), 0.0)[1]
         panels.append(
             dots(ELEMENT[element], linear("throughput / throughput on the box", max(1.1, highest * 1.05)), categories,
                  values, 1.0))
@@ -105,7 +105,7 @@ def precision(model: Model, card: Card) -> Figure | None:
                 times.append(r)
             panels.append(
                 dots(f"{ELEMENT[element]}, {OPERATION[operation]}, {count(pairs[0][0].n_dof)}",
-                     linear("throughput / throughput in doubles", max(1.1, 1.05 * max(v[3].high for v in values))),
+                     linear("throughput / throughput in doubles", max(1.1, 1.05 * span((v[3] for v in values), 0.0)[1])),
                      categories, values, 1.0))
     there = [i for i in range(2) if any(q[2] == PALETTE[i] for p in panels for q in p.points)]
     return figure(f"precision-{card.key}", f"Floats compared with doubles, {card.words}",
@@ -134,7 +134,7 @@ def energy(model: Model, card: Card) -> Figure | None:
             times += [t for *_, t, _ in values]
             panels.append(
                 dots(f"{ELEMENT[element]}, {OPERATION[operation]}, {count(there[0].n_dof)}",
-                     linear("nJ per degree of freedom", 1.08 * max(t.high for *_, t, _ in values)), ranked(there),
+                     linear("nJ per degree of freedom", 1.08 * span((t for *_, t, _ in values), 0.0)[1]), ranked(there),
                      values))
     several = any(not t.one_process for t in times)
     means = f"Means of {listed(sorted({t.kind for t in times}))}; bars" if several else "Bars"
@@ -169,7 +169,7 @@ def over_host(model: Model, card: Card) -> Figure | None:
                 continue
             panel = Panel(f"{ELEMENT[element]}, {OPERATION[operation]}",
                           decades("degrees of freedom", [p.n_dof for p, _ in pairs], size, 1.4),
-                          decades("GPU / host", [t.low for _, t in pairs] + [t.high for _, t in pairs] + [1.0]))
+                          decades("GPU / host", span((t for _, t in pairs), 1.0, log=True)))
             panel.dashed.append(([(panel.x.low, 1.0), (panel.x.high, 1.0)], INK))
             ends = {}
             for strategy in sorted(ranked(p for p, _ in pairs), key=lambda s: s in COLOURED):
@@ -209,7 +209,7 @@ def reproducible(model: Model) -> Figure | None:
                 continue
             panel = Panel(f"{ELEMENT[element]}, {OPERATION[operation]}",
                           decades("degrees of freedom", [n for _, n, _ in drawn], size, 1.4),
-                          linear("reproducible / fastest", max(1.1, max(t.high for *_, t in drawn) * 1.05)))
+                          linear("reproducible / fastest", max(1.1, span((t for *_, t in drawn), 0.0)[1] * 1.05)))
             panel.dashed.append(([(panel.x.low, 1.0), (panel.x.high, 1.0)], INK))
             for i, n, t in drawn:
                 if t.high > t.low:

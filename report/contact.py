@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from report.captions import grey, kind_of, where
 from report.model import Card, Model, Point, Run, Time, ratio
-from report.panels import COLOURED, INK, Axis, Figure, Panel, add_names, add_series, beside, figure, linear, style_of
+from report.panels import COLOURED, INK, Axis, Figure, Panel, add_names, add_series, beside, figure, linear, span, style_of
 from report.places import ranked
 from report.selection import speaking
 from report.text import count, digits
@@ -74,10 +74,10 @@ def percent(share: float) -> str:
 def panel_of(place: Place, some: Sequence[Cost], height: float) -> Panel:
     n_dof, element, operation = place
     shares = sorted({cost.share for cost in some})
-    told = [cost.percent for cost in some]
+    low, high = span((cost.percent for cost in some), 0.0)
     axis = Axis("nodes in contact", shares[0] / 1.3, shares[-1] * 1.3, tuple((percent(s), s) for s in shares), True)
     panel = Panel(f"{ELEMENT[element]}, {OPERATION[operation]}, {count(n_dof)}", axis,
-                  linear("time added, %", max(1.0, *(1.05 * t.high for t in told)), min(-0.5, *(t.low for t in told))))
+                  linear("time added, %", max(1.0, 1.05 * high), min(-0.5, low)))
     panel.dashed.append(([(axis.low, 0.0), (axis.high, 0.0)], INK))
     ends = {}
     for strategy in sorted(ranked(cost.plain for cost in some), key=lambda s: s in COLOURED):

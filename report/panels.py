@@ -22,6 +22,7 @@ BODY, APPENDIX, FILE = "body", "appendix", "file"  # where a figure or a table o
 NARROW, WIDE = 8.5, 17.5  # cm: a column and a page
 COLOURS = 6               # series of a panel with a colour
 JOINED = 7.0              # neighbours of a line differ by at most this factor
+MOST = 1.5                # an interval makes an axis so much longer at most, at each end
 
 # Okabe & Ito (2008), except yellow, which is too faint for lines on white; shapes are gnuplot's: the one before each
 # is its hollow form, and a cross's is a plus.
@@ -64,6 +65,10 @@ class Axis:
         if self.log:
             return (math.log(value) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
         return (value - self.low) / (self.high - self.low)
+
+    def holds(self, value: float) -> bool:
+        low, high = sorted((self.low, self.high))
+        return low <= value <= high
 
     def at(self, share: float) -> float:
         if self.log:
@@ -163,6 +168,18 @@ def linear(label: str, high: float, low: float = 0.0) -> Axis:
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     ticks = [(f"{i * step:.{places}f}", i * step) for i in range(first, last + 1)]
     return Axis(label, low, high, tuple(ticks))
+
+
+def span(times: Iterable[Time], start: float | None = None, log: bool = False) -> tuple[float, float]:
+    """Ends of an axis: of all values (and start), and of intervals, as far as these do not make it too long."""
+    to: Callable[[float], float] = math.log if log else float
+    times = list(times)
+    values = [to(t.value) for t in times] + ([] if start is None else [to(start)])
+    low, high = min(values), max(values)
+    room = (MOST - 1) * (high - low) or (math.log(MOST) if log else (MOST - 1) * abs(high))
+    low = max(low - room, min(low, *(to(t.low) for t in times)))
+    high = min(high + room, max(high, *(to(t.high) for t in times)))
+    return (math.exp(low), math.exp(high)) if log else (low, high)
 
 
 def few(value: float) -> str:
@@ -357,7 +374,10 @@ def finished(name: str, title: str, caption: str, panels: Sequence[Panel], place
              height: float, runs: Iterable[Run], legend: Sequence[tuple[str, int, int]] = ()) -> Figure:
     for panel, (left, right, _, _) in zip(panels, places):
         panel.x = uncrowded(panel.x, right - left)
+    is_cut = any(not axis.holds(end) for panel in panels for line, _ in panel.thin for ends in line
+                 for axis, end in zip((panel.x, panel.y), ends))
     over = overlay(panels, places, width, height, legend)
+    caption += " Bars that reach beyond an axis are cut." * is_cut
     return Figure(name, title, caption, [*panels, over], [*places, (0.0, width, 0.0, height)], width, height,
                   list(dict.fromkeys(runs)))
 

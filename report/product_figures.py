@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from report.captions import FASTER, IN_TURNS, grey, kind_of, where
 from report.model import Card, Model, Point, Run, Time
 from report.panels import (COLOURED, COLOURS, GREY, INK, LETTER, NARROW, PALE, SHORT, WIDE, Axis, Figure, Panel, add_names,
-                           add_series, beside, coloured_in, decades, figure, finished, luminance, size, style_of,
+                           add_series, beside, coloured_in, decades, figure, finished, luminance, size, span, style_of,
                            with_narrow)
 from report.panels import Place as Inner
 from report.places import LEAST_DOF, Place, Winner, find, one, ranked, winners
@@ -70,7 +70,7 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
             rates = [of(p) for p in some]
             panel = Panel(f"{ELEMENT[element]}, {OPERATION[operation]}",
                           decades("degrees of freedom", [p.n_dof for p in some], size, 1.4),
-                          decades(label, [t.low for t in rates] + [t.high for t in rates]),
+                          decades(label, span(rates, log=True)),
                           column=element * (name == "throughput" and operation == "jacvec"))
             for strategy in sorted(ranked(some), key=lambda s: s in COLOURED):
                 own = sorted(((float(p.n_dof), t, p.run) for p, t in zip(some, rates) if p.strategy == strategy),
@@ -348,7 +348,7 @@ def roofline(model: Model, card: Card) -> Figure | None:
         rates = [p.time.rate(p.flop * 1e-12) for p in drawn]
         intensity = [p.flop / p.bytes_moved for p in drawn]
         x = decades("counted flop / modelled byte", [min(intensity) / 1.5, max(intensity) * 2.8, peak / memory])
-        y = decades("10¹² flop/s", [min(t.low for t in rates) / 3.2, peak * 1.4])
+        y = decades("10¹² flop/s", [span(rates, log=True)[0] / 3.2, peak * 1.4])
         panel = Panel(f"{ELEMENT[element]}, {count(drawn[0].n_dof)} degrees of freedom", x, y, column=element)
         knee = peak / memory
         panel.lines.append(([(max(x.low, y.low / memory), max(x.low, y.low / memory) * memory), (knee, peak),

@@ -11,7 +11,7 @@ from report import selection
 from report.captions import kind_of, where
 from report.cases import mesh_of, ranked_case
 from report.model import Card, Model, Point, Time
-from report.panels import GREY, INK, Axis, Figure, Panel, coloured_in, figure, linear, style_of
+from report.panels import GREY, INK, Axis, Figure, Panel, coloured_in, figure, linear, span, style_of
 from report.places import NEAR
 from report.text import count, listed
 from report.words import ELEMENT, ELEMENTS, in_order
@@ -112,7 +112,8 @@ def scaling(model: Model, machine: tuple[str, str], card: Card) -> Figure | None
             ticks = tuple((f"{t:g}", t) for t in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0) if low <= t <= high)
             y = Axis("speed-up", low, high, ticks, True)
         else:
-            y = linear("efficiency", 1.05, min(0.8, *(s.gain.low - 0.02 for s in best.values())))
+            low, high = span((s.gain for s in best.values()), 1.0)
+            y = linear("efficiency", max(1.05, high + 0.02), min(0.8, low - 0.02))
         size = count(some[0].n_dof)
         title = f"{ELEMENT[element]}, {mesh}, {size}" + (" a rank" if kind == "weak" else "")
         panel = Panel(title, x, y, column=kind * (main[kind] == (kind, mesh, n, element)))

@@ -10,7 +10,7 @@ from report.captions import bars, kind_of, noisy, where
 from report.cases import kind_of_mesh
 from report.inside import COMPARED, LEFT_OUT, insides, to_show
 from report.model import Card, Model, Point, Time
-from report.panels import COLOURED, INK, PALETTE, SHAPES, Figure, Panel, dots, figure, linear, names, shifts
+from report.panels import COLOURED, INK, MOST, PALETTE, SHAPES, Figure, Panel, dots, figure, linear, names, shifts, span
 from report.places import one, ranked, the
 from report.text import count
 from report.wholes import PARTS, PHASES, solves_of
@@ -19,7 +19,6 @@ from report.words import ELEMENT, PRECONDITION, QUADRATIC, STRATEGY, in_order, p
 # All three differ in grey, too.
 SOLVE_PARTS = (("set-up of mesh and strategy", PALETTE[4]), ("set-up of multigrid", PALETTE[3]), ("solve", PALETTE[0]))
 TILDE = "~, or hollow"
-MOST = 1.5  # an interval makes an axis so much longer at most
 
 
 def marked(strategies: Sequence[str], noisy: Collection[str]) -> list[str]:
@@ -132,7 +131,7 @@ def inside(model: Model, card: Card) -> Figure | None:
         if values and some[0].product.card == card:
             drawn.append((some[0].product, values))
     times = [t for _, values in drawn for *_, t, _ in values]
-    low, high = min([1.0, *(t.low for t in times)]), max([1.0, *(t.high for t in times)])
+    low, high = span(times, 1.0) if times else (1.0, 1.0)
     panels = [dots(f"{ELEMENT[p.element]}, {count(p.n_dof)}, {problem_words(p.case)}",
                    linear("within the solve / samples", 1.02 * high, 0.98 * low),
                    in_order(strategy for strategy, *_ in values), values, 1.0) for p, values in drawn]

@@ -12,7 +12,7 @@ from report.captions import IN_TURNS, grey, kind_of, rests_on, where
 from report.contact import contact
 from report.model import Card, Model, Point, Run, Time
 from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, Axis, Figure, Panel, add_names,
-                           add_series, add_words, beside, decades, dots, figure, linear, shifts, style_of)
+                           add_series, add_words, beside, decades, dots, figure, linear, shifts, span, style_of)
 from report.places import ranked
 from report.selection import by_strategy
 from report.text import count
@@ -177,7 +177,7 @@ def plastic(model: Model, card: Card) -> Figure | None:
             continue
         scaled = [p.time.times(1e9 / p.n_dof) for p in some]
         panel = Panel(f"{ELEMENT[element]}, {count(some[0].n_dof)}, {words}", axis,
-                      decades("ns per degree of freedom", [t.low for t in scaled] + [t.high for t in scaled]))
+                      decades("ns per degree of freedom", span(scaled, log=True)))
         ends = {}
         for strategy in sorted(ranked(some), key=lambda s: s in COLOURED):
             at = sorted(((share_at(p.plastic if p.plastic_measured is None else p.plastic_measured), t)
@@ -224,7 +224,7 @@ def part(model: Model, card: Card) -> Figure | None:
             i = (PART, *PATTERNS).index(p.plastic_pattern)
             values.append((p.strategy, PALETTE[i], SHAPES[i], t, shifts(len(kinds))[kinds.index(p.plastic_pattern)]))
         panels.append(dots(f"{ELEMENT[element]}, {count(n_dof)}, {100 * share:g} % plastic",
-                           linear(f"{unit} degrees of freedom/s", 1.05 * max(t.high for t in rates)), ranked(some),
+                           linear(f"{unit} degrees of freedom/s", 1.05 * span(rates, 0.0)[1]), ranked(some),
                            values))
         runs.append(run)
         times += rates
@@ -269,7 +269,7 @@ def conditions(model: Model, card: Card) -> Figure | None:
             i = list(CONDITIONS).index(p.condition)
             values.append((p.strategy, PALETTE[i], SHAPES[i], t, shifts(len(kinds))[kinds.index(p.condition)]))
         title = f"{ELEMENT[element]}, {OPERATION[operation]}, {count(best[0].n_dof)}"
-        panels.append(dots(title, linear(f"{unit} degrees of freedom/s", 1.05 * max(t.high for t in rates)),
+        panels.append(dots(title, linear(f"{unit} degrees of freedom/s", 1.05 * span(rates, 0.0)[1]),
                            ranked(best), values))
         shown += [(title, CONDITIONS[c], p) for c in kinds for p in best if p.condition == c]
         runs |= dict.fromkeys(p.run for p in best)
