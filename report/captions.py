@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from report import calibration, sources
 from report.model import BETWEEN, ONE_ON_HOST, ONE_PROCESS, Card, Point, Run, Time
@@ -62,6 +62,13 @@ def grey(strategies: Iterable[str]) -> str:
     """Which strategies a figure shows in grey."""
     names = named(in_order(strategies))
     return f" Grey: {names}." if names else ""
+
+
+def meanings(strategies: Iterable[str], names: Mapping[str, str]) -> str:
+    """Of short names that say less than the words of the report."""
+    short = [s for s in in_order(strategies) if names[s] != STRATEGY[s]]
+    told = "; ".join(f"“{names[s]}”: {STRATEGY[s]}" for s in short)
+    return f" {told}." if told else ""
 
 
 def bars(times: Iterable[Time], ratios: bool = False, mark: str = "Bars") -> str:

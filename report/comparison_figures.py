@@ -7,10 +7,10 @@ import math
 import re
 
 from report import model as model_
-from report.captions import bars, kind_of, noisy, where
+from report.captions import bars, kind_of, meanings, noisy, where
 from report.model import Card, Model, Point, Time
-from report.panels import (COLOURED, COLOURS, INK, PALETTE, SHAPES, Figure, Panel, add_names, add_series, beside,
-                           decades, dots, figure, linear, shifts, size, span, style_of)
+from report.panels import (COLOURED, COLOURS, INK, PALETTE, SHAPES, SHORT, Figure, Panel, add_names, add_series, beside,
+                           decades, dots, figure, linear, named_in_short, shifts, size, span, style_of)
 from report.places import NEAR, Place, by_place, find, one, ranked
 from report.rows import LEAST_PROCESSES
 from report.selection import by_run, speaking
@@ -184,7 +184,7 @@ def over_host(model: Model, card: Card) -> Figure | None:
     return figure(f"host-{card.key}", f"{card.words} over its host",
                   f"Throughput on one {card.words} over that of the same strategy on its host ({', '.join(hosts)}), "
                   "on boxes. Above the dashed line the GPU is faster. Ratios of the same strategy: the fastest one "
-                  f"of the host can be another one. {kind_of(times, ratios=True)}; {where(runs)}.",
+                  f"of the host can be another one.{meanings(named_in_short(panels), SHORT)} {kind_of(times, ratios=True)}; {where(runs)}.",
                   panels, runs, columns=2 if len(panels) % 3 else 3, height=height, left=1.0, right=beside(panels))
 
 

@@ -10,9 +10,10 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 
-from report.captions import grey, kind_of, where
+from report.captions import grey, kind_of, meanings, where
 from report.model import Card, Model, Point, Run, Time, ratio
-from report.panels import COLOURED, INK, Axis, Figure, Panel, add_names, add_series, beside, figure, linear, span, style_of
+from report.panels import (COLOURED, INK, SHORT, Axis, Figure, Panel, add_names, add_series, beside, figure, linear,
+                           named_in_short, span, style_of)
 from report.places import ranked
 from report.selection import speaking
 from report.text import count, digits
@@ -75,7 +76,7 @@ def panel_of(place: Place, some: Sequence[Cost], height: float) -> Panel:
     n_dof, element, operation = place
     shares = sorted({cost.share for cost in some})
     low, high = span((cost.percent for cost in some), 0.0)
-    axis = Axis("nodes in contact", shares[0] / 1.3, shares[-1] * 1.3, tuple((percent(s), s) for s in shares), True)
+    axis = Axis("nodes in contact", shares[0] / 1.2, shares[-1] * 1.2, tuple((percent(s), s) for s in shares), True)
     panel = Panel(f"{ELEMENT[element]}, {OPERATION[operation]}, {count(n_dof)}", axis,
                   linear("time added, %", max(1.0, 1.05 * high), min(-0.5, low)))
     panel.dashed.append(([(axis.low, 0.0), (axis.high, 0.0)], INK))
@@ -104,7 +105,7 @@ def contact(model: Model, card: Card) -> Figure | None:
                   f"of all nodes, {card.words}. Lower is better. Look where gathers by node are: if contact favoured "
                   f"them, their curves would lie below those of strategies that are as fast. The pass takes the same "
                   f"time behind all of them, so the curve of a slower strategy is lower. A face of a cube has "
-                  f"{faces(found)} of the nodes.{grey(others)} {kind_of((c.ratio for c in flat), ratios=True)}; "
+                  f"{faces(found)} of the nodes.{grey(others)}{meanings(named_in_short(panels), SHORT)} {kind_of((c.ratio for c in flat), ratios=True)}; "
                   f"{where(runs)}.", panels, runs, columns=3, height=height, left=1.1, right=beside(panels))
 
 

@@ -22,6 +22,7 @@ BODY, APPENDIX, FILE = "body", "appendix", "file"  # where a figure or a table o
 NARROW, WIDE = 8.5, 17.5  # cm: a column and a page
 COLOURS = 6               # series of a panel with a colour
 JOINED = 7.0              # neighbours of a line differ by at most this factor
+ALIKE = 1.2               # sizes that differ by less are one: those of two elements on one kind of mesh
 MOST = 1.5                # an interval makes an axis so much longer at most, at each end
 
 # Okabe & Ito (2008), except yellow, which is too faint for lines on white; shapes are gnuplot's: the one before each
@@ -231,8 +232,8 @@ def spread(at: Sequence[float], least: float, low: float, high: float) -> list[f
 
 def add_series(panel: Panel, strategy: str, values: Sequence[tuple[float, Time]], join: bool = True,
                runs: Sequence[Run] = (), noisy: Collection[float] | None = None) -> None:
-    """runs: that each value is of; a line joins those of one run, a thin one neighbours of two. noisy: where points
-    are, unless their times say it."""
+    """runs: that each value is of; a line joins those of one run, a thin one neighbours of two, unless they are of about
+    one size. noisy: where points are, unless their times say it."""
     colour, shape = style_of(strategy)
     line = [(x, t.value) for x, t in values]
     target = panel.thin if colour == GREY else panel.lines
@@ -240,7 +241,7 @@ def add_series(panel: Panel, strategy: str, values: Sequence[tuple[float, Time]]
         for _, own in itertools.groupby(zip(runs or itertools.repeat(None), line), key=lambda pair: pair[0]):
             target += [(piece, colour) for piece in joined([point for _, point in own])]
         for (run, point), (other, following) in itertools.pairwise(zip(runs, line)):
-            if run != other:
+            if run != other and following[0] > ALIKE * point[0]:
                 panel.thin += [(piece, colour) for piece in joined([point, following])]
     for x, t in values:
         if t.high > t.low:
@@ -259,16 +260,23 @@ def add_words(panel: Panel, ends: Iterable[tuple[str, float, float, int]], heigh
             panel.words.append((panel.x.at(panel.x.share(at) + 0.05), panel.y.at(share), words, colour, "left"))
 
 
-def add_names(panel: Panel, ends: Mapping[str, tuple[float, float]], height: float, words: Mapping[str, str] = STRATEGY,
-              also: str = "") -> None:
-    """Names of coloured strategies, and of another one, by these words."""
-    add_words(panel, ((words[s], *end, style_of(s)[0] if s in COLOURED else INK) for s, end in ends.items()
+def add_names(panel: Panel, ends: Mapping[str, tuple[float, float]], height: float, also: str = "") -> None:
+    """Short names of coloured strategies, and of another one."""
+    add_words(panel, ((SHORT[s], *end, style_of(s)[0] if s in COLOURED else INK) for s, end in ends.items()
                       if s in COLOURED or s == also), height)
 
 
 def coloured_in(panels: Sequence[Panel]) -> list[tuple[str, int, int]]:
-    """Entries of a legend: the strategies with a colour that are there."""
-    return [(STRATEGY[s], *style_of(s)) for s in COLOURED if any(p[2] == style_of(s)[0] for panel in panels for p in panel.points)]
+    """Entries of a legend: the strategies with a colour that are there, and the others."""
+    there = {p[2] for panel in panels for p in panel.points}
+    return [(STRATEGY[s], *style_of(s)) for s in COLOURED if style_of(s)[0] in there] + \
+        [("others", *style_of(""))] * (GREY in there)
+
+
+def named_in_short(panels: Iterable[Panel]) -> list[str]:
+    """Strategies that words of these panels name so."""
+    words = {text for panel in panels for _, _, texts, *_ in panel.words for text in texts.split(", ")}
+    return [s for s in STRATEGY if SHORT.get(s) in words]
 
 
 def beside(panels: Iterable[Panel]) -> float:
@@ -315,6 +323,7 @@ def legend_rows(entries: Sequence[tuple[str, int, int]], width: float) -> list[l
 
 LEGEND_ROW = 0.42  # cm
 CATEGORY = 0.34    # cm: three rows of panels of all strategies fit a page
+LEFT = 0.5         # cm: the name of an axis and what stands between it, its words and the axis
 
 
 def legend_height(entries: Sequence[tuple[str, int, int]], width: float) -> float:
@@ -349,6 +358,8 @@ def figure(name: str, title: str, caption: str, panels: Sequence[Panel], runs: I
     if not panels:
         return None
     runs = list(runs)
+
+    left = max([left, *(LEFT + LETTER * len(text) for p in panels if p.y.label for text, _ in p.y.ticks)])
 
     def laid(name: str, some: list[Panel], width: float, columns: int) -> Figure:
         if not height:  # rows of panels of like heights

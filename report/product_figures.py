@@ -7,24 +7,23 @@ import collections
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from report.captions import FASTER, IN_TURNS, grey, kind_of, where
+from report.captions import FASTER, IN_TURNS, grey, kind_of, meanings, where
 from report.model import Card, Model, Point, Run, Time
-from report.panels import (COLOURED, COLOURS, GREY, INK, LETTER, NARROW, PALE, SHORT, WIDE, Axis, Figure, Panel, add_names,
-                           add_series, beside, coloured_in, decades, figure, finished, luminance, size, span, style_of,
-                           with_narrow)
+from report.panels import (ALIKE, COLOURED, COLOURS, GREY, INK, LETTER, NARROW, PALE, SHORT, WIDE, Axis, Figure, Panel,
+                           add_names, add_series, beside, coloured_in, decades, figure, finished, luminance,
+                           named_in_short, size, span, style_of, with_narrow)
 from report.panels import Place as Inner
 from report.places import LEAST_DOF, Place, Winner, find, one, ranked, winners
 from report.rows import LEAST_PROCESSES
 from report.selection import by_run, by_strategy
 from report.text import count, digits
 from report.words import (BLOCKS, CHOOSES, ELEMENT, ELEMENTS, MAIN, MATRIX, NOT_A_STRATEGY, OPERATION, PRODUCTS,
-                          QUADRATIC, STRATEGY, Words, in_order)
+                          QUADRATIC, STRATEGY, Words)
 
 FORMS = {"patch", "patch_ordered"}  # of one strategy
 APART = 1.6  # flop per byte of two columns whose words fit below them
-ALIKE = 1.2  # sizes in one column of a map differ at most by this factor
 
 
 def throughput(model: Model, card: Card, quadratic: bool = False) -> Figure | None:
@@ -84,14 +83,13 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
     if not panels:
         return None
     first = " Where one of these is the fastest, its name stands at the last such size." if others and higher_is_better else ""
-    short = {text for panel in panels for _, _, text, *_ in panel.words}
     return figure(f"{name}-{card.key}{'-quadratic' * quadratic}",
                   f"{title} over size, {'quadratic elements, ' * quadratic}{card.words}",
                   f"{title} of one call on boxes over their size, {card.words}, all points plastic, in {samples}. {said}"
-                  f"{lines_said(panels)}{grey(others)}{first}{meanings(s for s in STRATEGY if SHORT.get(s) in short)} "
+                  f"{lines_said(panels)}{grey(others)}{first}{meanings(named_in_short(panels), SHORT)} "
                   f"{kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height, left=1.0,
                   right=beside(panels) if all_named else 0.25,
-                  legend=[] if all_named else coloured_in(panels) + [("others", GREY, 2)] * bool(others))
+                  legend=[] if all_named else coloured_in(panels))
 
 
 def lines_said(panels: Sequence[Panel]) -> str:
@@ -100,13 +98,6 @@ def lines_said(panels: Sequence[Panel]) -> str:
     if not any(panel.lines for panel in panels):
         return " Lines join sizes of two runs." if of_two else ""
     return f" Lines join sizes of one run{', thin ones those of two runs' * of_two}."
-
-
-def meanings(strategies: Iterable[str], names: Mapping[str, str] = SHORT) -> str:
-    """Of short names that say less than the words of the report."""
-    short = [s for s in in_order(strategies) if names[s] != STRATEGY[s]]
-    told = "; ".join(f"“{names[s]}”: {STRATEGY[s]}" for s in short)
-    return f" {told}." if told else ""
 
 
 AT_END = 0.1  # of an axis: series that end as near to the last point are named there
@@ -137,7 +128,7 @@ def name_lines(panel: Panel, some: Sequence[Point], rates: Sequence[Time], heigh
         elif i + 1 == len(first) or first[i + 1][0].strategy in COLOURED:
             panel.words.append(beside_rising(panel, float(p.n_dof), t.value, ", ".join(names)))
     if named:
-        add_names(panel, ends, height, SHORT, last)
+        add_names(panel, ends, height, last)
     return named
 
 
@@ -381,7 +372,7 @@ def roofline(model: Model, card: Card) -> Figure | None:
                   "The distance to the line is what a strategy loses by moving or computing more than once, or by "
                   f"waiting. Grey: other strategies. {kind_of(times)}; "
                   f"{where(runs)}.", panels, runs, columns=2, height=height, left=1.45,
-                  legend=coloured_in(panels) + [("others", *style_of(""))])
+                  legend=coloured_in(panels))
 
 
 def break_even(model: Model, card: Card) -> Figure | None:
@@ -421,5 +412,5 @@ def break_even(model: Model, card: Card) -> Figure | None:
                   f"{' and '.join(f'“{SHORT[s]}”, {STRATEGY[s]},' for s in BLOCKS)} titles name the one with the faster "
                   "product of those that the run has, "
                   f"{card.words}. Below the dashed line the matrix loses. Computed from medians of one run, set-up "
-                  "measured once; grey: other strategies; "
-                  f"{where(runs)}.", panels, runs, columns=2, height=height, left=1.4, right=beside(panels))
+                  "measured once; grey: other strategies."
+                  f"{meanings((s for s in named_in_short(panels) if s not in BLOCKS), SHORT)} {where(runs).capitalize()}.", panels, runs, columns=2, height=height, left=1.4, right=beside(panels))

@@ -11,7 +11,7 @@ from report import selection
 from report.captions import kind_of, where
 from report.cases import mesh_of, ranked_case
 from report.model import Card, Model, Point, Time
-from report.panels import GREY, INK, Axis, Figure, Panel, coloured_in, figure, linear, span, style_of
+from report.panels import INK, Axis, Figure, Panel, coloured_in, figure, linear, span, style_of
 from report.places import NEAR
 from report.text import count, listed
 from report.words import ELEMENT, ELEMENTS, in_order
@@ -134,9 +134,6 @@ def scaling(model: Model, machine: tuple[str, str], card: Card) -> Figure | None
                 runs.append(s.run)
                 forms.append((title, s.operation))
         panels.append(panel)
-    legend = coloured_in(panels)
-    if any(p[2] == GREY for panel in panels for p in panel.points):
-        legend.append(("others", GREY, style_of("")[1]))
     return figure(f"scaling-{card.key}", f"Strong and weak scaling, {card.words}",
                   f"One iteration of GMRES, with {forms_said(forms)}, on several "
                   f"{'GPUs over one GPU' if card.backend == 'cuda' else 'ranks over one rank'} of the same run, of the "
@@ -144,4 +141,4 @@ def scaling(model: Model, machine: tuple[str, str], card: Card) -> Figure | None
                   f"{'a GPU' if card.backend == 'cuda' else 'a rank'}; {card.words}. Dashed: ranks cost nothing. "
                   f"{kind_of(times, ratios=True)}; "
                   f"{where(runs)}.", panels, runs, columns=4, height=height, left=1.0,
-                  legend=legend)
+                  legend=coloured_in(panels))

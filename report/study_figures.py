@@ -8,11 +8,12 @@ import math
 from collections.abc import Sequence
 
 from report import rows
-from report.captions import IN_TURNS, grey, kind_of, rests_on, where
+from report.captions import IN_TURNS, grey, kind_of, meanings, rests_on, where
 from report.contact import contact
 from report.model import Card, Model, Point, Run, Time
-from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, Axis, Figure, Panel, add_names,
-                           add_series, add_words, beside, decades, dots, figure, linear, shifts, span, style_of)
+from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, SHORT, Axis, Figure, Panel, add_names,
+                           add_series, add_words, beside, decades, dots, figure, linear, named_in_short, shifts, span,
+                           style_of)
 from report.places import ranked
 from report.selection import by_strategy
 from report.text import count
@@ -195,7 +196,8 @@ def plastic(model: Model, card: Card) -> Figure | None:
     return figure(f"plastic-{card.key}", f"Shares of plastic elements, {card.words}",
                   f"Time of tangent products over the share of plastic elements, whose tangents are read, "
                   f"{card.words}. Lower is better. Look how steep the curves are, and whether it matters where the "
-                  f"plastic elements lie.{grey(others)} {kind_of(times)}; {where(runs)}.", panels, runs, columns=3,
+                  f"plastic elements lie.{grey(others)}{meanings(named_in_short(panels), SHORT)} {kind_of(times)}; {where(runs)}.",
+                  panels, runs, columns=3,
                   height=height, left=1.0, right=beside(panels))
 
 

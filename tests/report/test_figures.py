@@ -189,6 +189,14 @@ class Content(Small):
         self.assertIn("thin ones those of two runs", f.caption)
         self.assertNotIn("thin ones", self.named("throughput-h200").caption)
 
+    def test_neighbours_of_two_runs_that_are_of_about_one_size_have_no_line(self):
+        first, other, last = (small.row(1e-5, 0.01) | {"case": f"box{n}-distorted", "n_dof": 3 * (n + 1) ** 3}
+                              for n in (60, 62, 80))
+        built = model.build(small.results(self.path / "near", c1=[first], c2=[other, last]))
+        (f,) = [f for f in figures.all_figures(built) if f.name == "throughput-h200"]
+        self.assertEqual([[x for x, _ in line] for line, _ in f.panels[0].lines], [[3.0 * 63**3, 3.0 * 81**3]])
+        self.assertFalse([line for line, _ in f.panels[0].thin if line[0][0] < line[1][0]])
+
     def test_neighbours_of_two_runs_that_are_far_apart_have_no_line(self):
         first, other = (small.row(1e-5, 0.01) | {"case": f"box{n}-distorted", "n_dof": 3 * (n + 1) ** 3}
                         for n in (9, 40))
@@ -230,6 +238,14 @@ class Content(Small):
             for a, b in itertools.combinations(boxes, 2):
                 apart = a[1] <= b[0] or b[1] <= a[0] or a[3] <= b[2] or b[3] <= a[2]
                 self.assertTrue(apart, f"{f.name}: {a[4]}, {b[4]}")
+
+    def test_long_ticks_move_an_axis_to_the_right(self):
+        """The name of the axis stands left of them."""
+        for high, least in ((50.0, 1.0), (50000.0, 1.1)):
+            panel = panels.Panel("", panels.linear("", 1), panels.decades("µs", [high / 100, high]), points=[(0, high, 0, 7)])
+            f = panels.figure("f", "t", "c", [panel], [], left=1.0)
+            self.assertGreaterEqual(f.places[0][0], least)
+            self.assertLess(f.places[0][0], least + 0.1)
 
     def test_words_at_the_end_of_a_line_stand_above_the_axis(self):
         panel = panels.Panel("", panels.linear("", 1), panels.linear("", 1))

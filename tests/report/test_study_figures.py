@@ -108,7 +108,8 @@ class Studies(unittest.TestCase):
         self.assertEqual(panel.title, "Hex8, tangent product, 292 K")
         self.assertEqual([[(x, round(y, 6)) for x, y in line] for line, _ in panel.lines],
                          2 * [[(0.001, 1.0), (0.1, 4.0)]])
-        self.assertEqual({w[2] for w in over.words}, {"patch", "gather by node"})
+        self.assertEqual({w[2] for w in over.words}, {"patch", "node"})
+        self.assertIn(" “node”: gather by node. ", figure.caption)
         self.assertIn("2.2 % of the nodes", figure.caption)  # a face of 46³ nodes
         self.assertIn("ends of both combined", figure.caption)
 
