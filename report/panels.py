@@ -183,9 +183,21 @@ def span(times: Iterable[Time], start: float | None = None, log: bool = False) -
     return (math.exp(low), math.exp(high)) if log else (low, high)
 
 
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def power(exponent: int) -> str:
+    """Of ten: 1, 10⁻⁴."""
+    return "10" + str(exponent).translate(RAISED) if exponent else "1"
+
+
 def few(value: float) -> str:
-    """Of a tick: 0.1, 1, 20."""
-    return f"{value:g}"
+    """Of a tick: 0.1, 1, 20, 10⁻⁵."""
+    text = f"{value:g}"
+    if "e" not in text:
+        return text
+    times, _, exponent = text.partition("e")
+    return power(int(exponent)) if times == "1" else f"{times} · {power(int(exponent))}"
 
 
 def size(value: float) -> str:

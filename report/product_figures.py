@@ -82,7 +82,7 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
             times += rates
     if not panels:
         return None
-    first = " Where one of these is the fastest, its name stands at the last such size." if others and higher_is_better else ""
+    first = " Where one of these is faster than patch and all others, its name stands at the last such size." if others and higher_is_better else ""
     return figure(f"{name}-{card.key}{'-quadratic' * quadratic}",
                   f"{title} over size, {'quadratic elements, ' * quadratic}{card.words}",
                   f"{title} of one call on boxes over their size, {card.words}, all points plastic, in {samples}. {said}"
@@ -117,7 +117,9 @@ def name_lines(panel: Panel, some: Sequence[Point], rates: Sequence[Time], heigh
     named = all(panel.x.share(x) >= least for s, (x, _) in ends.items() if s in COLOURED)
     last = ""
     names: list[str] = []
-    first = [min(of_size, key=lambda pair: pair[0].time.value) for of_size in at.values()] if grey_winners else []
+    first = [min(of_size, key=lambda pair: pair[0].time.value) for of_size in at.values()
+             if any(p.strategy == MAIN[0] for p, _ in of_size)] if grey_winners else []
+    curve = [(float(p.n_dof), t.value) for p, t in first]
     for i, (p, t) in enumerate(first):
         if p.strategy in COLOURED:
             names = []
@@ -126,22 +128,27 @@ def name_lines(panel: Panel, some: Sequence[Point], rates: Sequence[Time], heigh
         if named and panel.x.share(p.n_dof) >= least:
             last = p.strategy
         elif i + 1 == len(first) or first[i + 1][0].strategy in COLOURED:
-            panel.words.append(beside_rising(panel, float(p.n_dof), t.value, ", ".join(names)))
+            panel.words.append(above(panel, curve, i, ", ".join(names)))
     if named:
         add_names(panel, ends, height, last)
     return named
 
 
-def beside_rising(panel: Panel, x: float, y: float, text: str) -> tuple[float, float, str, int, str]:
-    """Words at the upper left of a point of the upper curve, which rises no faster than the size; right of it where the
-    panel ends above."""
+def above(panel: Panel, curve: Sequence[tuple[float, float]], i: int, text: str) -> tuple[float, float, str, int, str]:
+    """Words at the upper left of a point of a curve, above all of it that they pass; right of it where the panel
+    ends there."""
+    line = [(panel.x.share(x), panel.y.share(y)) for x, y in curve]
+    end, height = line[i]
     gap, long = LETTER / INSIDE, LETTER * len(text) / INSIDE
-    right = max(panel.x.share(x) - gap, long + 0.01)  # where words end
-    steep = math.log(panel.x.high / panel.x.low) / math.log(panel.y.high / panel.y.low)
-    up = panel.y.share(y) + 0.02 + steep * max(0.0, right + gap - panel.x.share(x))
-    if up > 0.95:
-        return panel.x.at(panel.x.share(x) + gap), y, text, INK, "left"
-    return panel.x.at(right), panel.y.at(up), text, INK, "right"
+    right = max(end - gap, long + 0.01)  # where words end
+    passed = [height]
+    for (x, y), (to, up) in itertools.pairwise(line):
+        first, last = max(x, right - long - gap), min(to, right + gap)
+        passed += [y + (at - x) / (to - x) * (up - y) for at in (first, last) if first <= last]
+    highest = max(passed) + 0.03
+    if highest > 0.95:
+        return panel.x.at(end + gap), panel.y.at(height), text, INK, "left"
+    return panel.x.at(right), panel.y.at(highest), text, INK, "right"
 
 
 def clusters(sizes: Iterable[int]) -> dict[int, int]:
@@ -318,9 +325,23 @@ def largest_boxes(model: Model, card: Card, wanted: Callable[[list[Point]], bool
     return found
 
 
+ROOFLINE = 6.8  # cm: that a panel is wide at least
+LEVELS = (0.105, 0.05, 0.16)  # heights of words, from the last column on: no word crosses the line of another column
+
+
+def sides(columns: Sequence[float]) -> list[str]:
+    """Where words of columns are: of two near ones at their sides, else below."""
+    found = []
+    for k, i in enumerate(columns):
+        near = k + 1 < len(columns) and columns[k + 1] < APART * i
+        found.append("right" if near else "left" if k and i < APART * columns[k - 1] else "center")
+    return found
+
+
 def roofline(model: Model, card: Card) -> Figure | None:
     """Counted flop over modelled bytes, below the measured ceilings of memory and arithmetic."""
     panels, runs, times = [], [], []
+    shown: set[str] = set()
     prefix = card.backend
     found = largest_boxes(model, card, lambda ps: ps[0].run.told(f"{prefix}_copy_gb_per_s") not in ("", "0") and
                           any(p.flop and p.bytes_moved for p in ps))
@@ -338,7 +359,12 @@ def roofline(model: Model, card: Card) -> Figure | None:
             continue
         rates = [p.time.rate(p.flop * 1e-12) for p in drawn]
         intensity = [p.flop / p.bytes_moved for p in drawn]
-        x = decades("counted flop / modelled byte", [min(intensity) / 1.5, max(intensity) * 2.8, peak / memory])
+        by_operation = {p.operation: i for p, i in zip(drawn, intensity)}
+        of_columns = sorted(by_operation.items(), key=lambda o: o[1])
+        at_sides = sides([i for _, i in of_columns])
+        (operation, least), most = of_columns[0], max(max(intensity) * 2.8, peak / memory)
+        room = LETTER * (len(OPERATION[operation]) + 1) / ROOFLINE * (1.0 if at_sides[0] == "right" else 0.5)
+        x = decades("counted flop / modelled byte", [least * (least / most) ** (room / (1 - room)), most], grow=1.0)
         y = decades("10¹² flop/s", [span(rates, log=True)[0] / 3.2, peak * 1.4])
         panel = Panel(f"{ELEMENT[element]}, {count(drawn[0].n_dof)} degrees of freedom", x, y, column=element)
         knee = peak / memory
@@ -346,31 +372,25 @@ def roofline(model: Model, card: Card) -> Figure | None:
                              (x.high, peak)], INK))
         panel.words.append((x.high, peak * 1.25, f"{digits(peak)} · 10¹² flop/s", INK, "right"))
         steep = max(x.low, y.low / memory) * 1.15
-        panel.words.append((steep * 0.9, steep * memory * 3, f"{digits(memory)} TB/s", INK, "left"))
+        panel.words.append((steep * 0.9, min(steep * memory * 3, peak * 1.25), f"{digits(memory)} TB/s", INK, "left"))
         for p, t, i in sorted(zip(drawn, rates, intensity), key=lambda v: v[0].strategy in COLOURED):
             colour, shape = style_of(p.strategy)
             if t.high > t.low:
                 panel.thin.append(([(i, t.low), (i, t.high)], colour))
             panel.mark(i, t.value, colour, shape, t.noisy)
-        by_operation = {p.operation: i for p, i in zip(drawn, intensity)}
-        of_columns = sorted(by_operation.items(), key=lambda o: o[1])
-        for k, (operation, i) in enumerate(of_columns):  # a line down from each column; words of two near ones at its sides
-            at = "center"
-            if k + 1 < len(of_columns) and of_columns[k + 1][1] < APART * i:
-                at = "right"
-            elif k and i < APART * of_columns[k - 1][1]:
-                at = "left"
-            up = y.at(0.05 + 0.055 * (k % 3))
+        for k, ((operation, i), at) in enumerate(zip(of_columns, at_sides)):  # a line down from each column
+            up = y.at(LEVELS[(len(of_columns) - 1 - k) % 3])
             panel.thin.append(([(i, up if at != "center" else y.at(0.2)), (i, max(t.value for p, t in zip(drawn, rates)
                                                                              if p.operation == operation))], GREY))
             panel.words.append((i * {"right": 0.97, "left": 1.03}.get(at, 1.0), up, OPERATION[operation], INK, at))
         panels.append(panel)
         runs += [run, *dict.fromkeys(p.run for p in drawn)]
         times += rates
+        shown |= {p.strategy for p in drawn}
     return figure(f"roofline-{card.key}", f"Share of the ceiling, {card.words}",
                   f"Arithmetic that counts against the measured ceilings of memory and multiply-adds, {card.words}. "
                   "The distance to the line is what a strategy loses by moving or computing more than once, or by "
-                  f"waiting. Grey: other strategies. {kind_of(times)}; "
+                  f"waiting.{' Grey: other strategies.' * any(style_of(s)[0] == GREY for s in shown)} {kind_of(times)}; "
                   f"{where(runs)}.", panels, runs, columns=2, height=height, left=1.45,
                   legend=coloured_in(panels))
 

@@ -12,7 +12,7 @@ from report.captions import IN_TURNS, grey, kind_of, meanings, rests_on, where
 from report.contact import contact
 from report.model import Card, Model, Point, Run, Time
 from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, SHORT, Axis, Figure, Panel, add_names,
-                           add_series, add_words, beside, decades, dots, figure, linear, named_in_short, shifts, span,
+                           add_series, add_words, beside, decades, dots, figure, linear, named_in_short, power, shifts, span,
                            style_of)
 from report.places import ranked
 from report.selection import by_strategy
@@ -37,7 +37,7 @@ def in_runs(runs: Sequence[Run], run: Run) -> str:
 
 def exponents(label: str, low: int, high: int, step: int) -> Axis:
     """Powers of ten."""
-    ticks = tuple((f"1e{e}", 10.0**e) for e in range(low, high + 1) if e % step == 0)
+    ticks = tuple((power(e), 10.0**e) for e in range(low, high + 1) if e % step == 0)
     return Axis(label, 10.0**low, 10.0**high, ticks, True)
 
 
@@ -105,7 +105,7 @@ def anderson_history(model: Model) -> list[Figure | None]:
                     panel.points += [(n, r, PALETTE[i], SHAPES[i]) for n, r in line]
                 ends.append((line[-1][0], depth, PALETTE[i]))
             for i, (at, depth, colour) in enumerate(sorted(ends)):  # in two lines, since ends may be near each other
-                panel.words.append((at, 10.0 ** (-10.9 if i % 2 else -12.1), str(depth), colour, "center"))
+                panel.words.append((at, 10.0 ** (-11.3 if i % 2 else -12.4), str(depth), colour, "center"))
             panels.append(panel)
         found.append(figure(
             f"anderson-history{in_runs([r for r, _ in of], run)}", "Residuals with Anderson acceleration",
@@ -133,7 +133,7 @@ def orthogonality(model: Model) -> list[Figure | None]:
             if not there:
                 continue
             panel = Panel(title, linear("columns of the basis", 1.02 * max(row["columns"] for row in there)),
-                          exponents("|I - VᵀV|", -16, 1, 4))
+                          exponents("|I − VᵀV|", -16, 1, 4))
             panel.dashed.append(([(panel.x.low, ROUNDING), (panel.x.high, ROUNDING)], INK))
             ends = []
             for i, (way, basis) in enumerate(BASES):

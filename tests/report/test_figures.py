@@ -131,7 +131,26 @@ class Content(Small):
             made = {f.name: f for f in figures.all_figures(model.build(small.results(pathlib.Path(folder), c1=lines)))}
         for name, times in (("throughput-h200", 1), ("time-h200", 0)):
             self.assertEqual([text for _, _, text, *_ in made[name].panels[-1].words].count("team"), times)
-            self.assertEqual("its name stands at the last such size" in made[name].caption, bool(times))
+            self.assertEqual("Where one of these is faster than patch and all others, its name stands at the last such size" in made[name].caption, bool(times))
+
+    def test_no_winner_is_named_where_patch_was_not_measured(self):
+        lines = [small.row(seconds * n, 0.01, variant=strategy, case=case, n_dof=n)
+                 for case, n in (("box30-distorted", 89373), ("box40-distorted", 206763), ("box68-distorted", 985527))
+                 for strategy, seconds in (("patch", 1e-10), ("element_team", 2e-10), ("assembled_csr", 3e-10))
+                 if (strategy == "assembled_csr") >= (n == 206763)]
+        with tempfile.TemporaryDirectory() as folder:
+            made = {f.name: f for f in figures.all_figures(model.build(small.results(pathlib.Path(folder), c1=lines)))}
+        self.assertNotIn("CSR", [w[2] for w in made["throughput-h200"].panels[-1].words])
+
+    def test_the_name_of_a_winner_stands_above_a_falling_curve(self):
+        panel = panels.Panel("", panels.decades("", [1e3, 1e6]), panels.decades("", [1e-3, 1.0]))
+        curve = [(1e3, 0.1), (1e4, 0.1), (1e5, 0.01), (1e6, 0.01)]
+        x, y, text, _, at = product_figures.above(panel, curve, 2, "forces")
+        self.assertEqual((text, at), ("forces", "right"))
+        begins = panel.x.share(x) - panels.LETTER * len(text) / product_figures.INSIDE
+        higher = panel.y.share(0.1) - (begins - panel.x.share(1e4)) / (panel.x.share(1e5) - panel.x.share(1e4)) * (
+            panel.y.share(0.1) - panel.y.share(0.01))
+        self.assertGreater(panel.y.share(y), higher)
 
     def test_winners_without_a_colour_are_named_once(self):
         """At the last of neighbouring sizes, and where no curve that rises with the size meets their names."""
@@ -239,6 +258,17 @@ class Content(Small):
                 apart = a[1] <= b[0] or b[1] <= a[0] or a[3] <= b[2] or b[3] <= a[2]
                 self.assertTrue(apart, f"{f.name}: {a[4]}, {b[4]}")
 
+    def test_words_of_a_roofline_stand_in_its_panel(self):
+        built = small.committed()
+        for f in (form for card in built.cards if (f := roofline(built, card)) for form in f.forms):
+            for x, y, text, _, at in f.panels[-1].words:
+                if text in OPERATION.values() or text.endswith((" TB/s", " flop/s")):
+                    left = x - panels.LETTER * len(text) * {"left": 0, "center": 0.5, "right": 1}[at]
+                    self.assertTrue(any(place[0] <= left and place[2] < y < place[3] for place in f.places[:-1]),
+                                    f"{f.name}: {text}")
+            if "others" in [w[2] for w in f.panels[-1].words]:
+                self.assertIn("Grey: other strategies.", f.caption)
+
     def test_long_ticks_move_an_axis_to_the_right(self):
         """The name of the axis stands left of them."""
         for high, least in ((50.0, 1.0), (50000.0, 1.1)):
@@ -325,6 +355,19 @@ class Content(Small):
         for name in ("throughput-h200", "time-h200"):
             self.assertTrue(made[name].caption.endswith(" Bars that reach beyond an axis are cut."), name)
             self.assertNotIn("are cut", self.named(name).caption)
+
+    def test_ticks_are_numbers_as_people_write_them(self):
+        self.assertEqual([panels.few(v) for v in (20.0, 0.1, 0.0001, 1e-5, 3e-6)],
+                         ["20", "0.1", "0.0001", "10⁻⁵", "3 · 10⁻⁶"])
+        self.assertEqual([text for text, _ in study_figures.exponents("", -8, 0, 4).ticks], ["10⁻⁸", "10⁻⁴", "1"])
+
+    def test_matrices_gain_by_floats_where_all_do(self):
+        for seconds, said in ((0.5e-5, True), (2e-5, False)):
+            lines = [small.row(seconds if p == "single" else 1e-5, 0.01, variant=v, precision=p)
+                     for v in ("patch", "assembled_bsr") for p in ("double", "single")]
+            built = model.build(small.results(self.path / f"floats-{said}", c1=lines))
+            (f,) = [f for f in figures.all_figures(built) if f.name == "precision-h200"]
+            self.assertEqual("matrices gain" in f.caption, said)
 
     def test_labels_keep_their_distance_and_order(self):
         where = panels.spread([0.5, 0.51, 0.52, 0.99], 0.1, 0.0, 1.0)
