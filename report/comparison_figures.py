@@ -113,7 +113,8 @@ def precision(model: Model, card: Card) -> Figure | None:
     gain = "; matrices gain because their bytes halve" * (bool(of_matrices) and all(r.low > 1.0 for r in of_matrices))
     return figure(f"precision-{card.key}", f"Floats compared with doubles, {card.words}",
                   f"Throughput in floats over that in doubles of the same run, {card.words}, all points plastic. "
-                  f"Right of the dashed line floats are faster{gain}. {kind_of(times, ratios=True)}; {where(runs)}.", panels, runs, columns=2, left=2.95,
+                  f"Right of the dashed line floats are faster{gain}. {kind_of(times, ratios=True)}; "
+                  f"{where(runs)}.", panels, runs, columns=2, left=2.95,
                   legend=[(kinds[i][1], PALETTE[i], SHAPES[i]) for i in there])
 
 
@@ -150,44 +151,66 @@ def energy(model: Model, card: Card) -> Figure | None:
                   left=2.95)
 
 
+Pairs = list[tuple[Point, Time]]
+
+
+def over_host_of(model: Model, card: Card, element: str, operation: str) -> Pairs:
+    """Points of a GPU with their throughput over that of its host, of the run that has most."""
+    there = [p for p in find(model.kernels, element=element, operation=operation) if p.plain and p.mesh.cube]
+    host_of: dict[tuple, Point] = {}  # the first of each run, strategy and box
+    for p in find(there, backend="host"):
+        host_of.setdefault((p.run, p.strategy, p.case), p)
+    found: dict[model_.Run, Pairs] = {}
+    for p in find(there, card=card):
+        host = host_of.get((p.run, p.strategy, p.case))
+        if host and p.strategy not in CHOOSES:
+            found.setdefault(p.run, []).append((p, model_.ratio(host, p)))
+    return max(found.values(), key=len, default=[])
+
+
+def over_host_by_size(title: str, pairs: Pairs, height: float) -> Panel:
+    panel = Panel(title, decades("degrees of freedom", [p.n_dof for p, _ in pairs], size, 1.4),
+                  decades("GPU / host", span((t for _, t in pairs), 1.0, log=True)))
+    panel.dashed.append(([(panel.x.low, 1.0), (panel.x.high, 1.0)], INK))
+    ends = {}
+    for strategy in sorted(ranked(p for p, _ in pairs), key=lambda s: s in COLOURED):
+        values = sorted(((float(p.n_dof), t) for p, t in pairs if p.strategy == strategy), key=lambda v: v[0])
+        add_series(panel, strategy, values)
+        ends[strategy] = (values[-1][0], values[-1][1].value)
+    add_names(panel, ends, height)
+    return panel
+
+
+def over_host_at_one_size(title: str, pairs: Pairs) -> Panel:
+    return dots(f"{title}, {count(pairs[0][0].n_dof)}",
+                decades("GPU / host", span((t for _, t in pairs), 1.0, log=True)), ranked(p for p, _ in pairs),
+                [(p.strategy, *style_of(p.strategy), t, 0.0) for p, t in pairs], 1.0)
+
+
 def over_host(model: Model, card: Card) -> Figure | None:
-    """Throughput on a GPU over that on its host, strategy by strategy, of one run."""
-    panels, runs, times = [], [], []
+    """Throughput on a GPU over that on its host, strategy by strategy, of one run: over the size, or, where no run has
+    three sizes, at the largest one."""
     height = 3.5
-    for element in ("hex8", "tet4"):
-        for operation in PRODUCTS:
-            by_run: dict[model_.Run, list[tuple[Point, Time]]] = {}
-            there = [p for p in find(model.kernels, element=element, operation=operation) if p.plain and p.mesh.cube]
-            host_of: dict[tuple, Point] = {}  # the first of each run, strategy and box
-            for p in find(there, backend="host"):
-                host_of.setdefault((p.run, p.strategy, p.case), p)
-            for p in find(there, card=card):
-                if p.strategy not in CHOOSES:
-                    host = host_of.get((p.run, p.strategy, p.case))
-                    if host:
-                        by_run.setdefault(p.run, []).append((p, model_.ratio(host, p)))
-            pairs = max(by_run.values(), key=len) if by_run else []
-            if len({p.n_dof for p, _ in pairs}) < 3:
-                continue
-            panel = Panel(f"{ELEMENT[element]}, {OPERATION[operation]}",
-                          decades("degrees of freedom", [p.n_dof for p, _ in pairs], size, 1.4),
-                          decades("GPU / host", span((t for _, t in pairs), 1.0, log=True)))
-            panel.dashed.append(([(panel.x.low, 1.0), (panel.x.high, 1.0)], INK))
-            ends = {}
-            for strategy in sorted(ranked(p for p, _ in pairs), key=lambda s: s in COLOURED):
-                values = sorted(((float(p.n_dof), t) for p, t in pairs if p.strategy == strategy), key=lambda v: v[0])
-                add_series(panel, strategy, values)
-                ends[strategy] = (values[-1][0], values[-1][1].value)
-            add_names(panel, ends, height)
-            panels.append(panel)
-            runs.append(pairs[0][0].run)
-            times += [t for _, t in pairs]
+    found = {f"{ELEMENT[e]}, {OPERATION[o]}": over_host_of(model, card, e, o) for e in ("hex8", "tet4") for o in PRODUCTS}
+    shown = {title: pairs for title, pairs in found.items() if len({p.n_dof for p, _ in pairs}) >= 3}
+    several = bool(shown)
+    if not several:
+        largest = {title: max((p.n_dof for p, _ in pairs), default=0) for title, pairs in found.items()}
+        shown = {title: [(p, t) for p, t in pairs if p.n_dof == largest[title]] for title, pairs in found.items()}
+        shown = {title: pairs for title, pairs in shown.items() if len(pairs) >= COLOURS}
+    panels = [over_host_by_size(title, pairs, height) if several else over_host_at_one_size(title, pairs)
+              for title, pairs in shown.items()]
+    runs = [p.run for pairs in shown.values() for p, _ in pairs]
     hosts = list(dict.fromkeys(p.card.words for p in model.kernels if p.run in runs and p.backend == "host"))
-    return figure(f"host-{card.key}", f"{card.words} over its host",
-                  f"Throughput on one {card.words} over that of the same strategy on its host ({', '.join(hosts)}), "
-                  "on boxes. Above the dashed line the GPU is faster. Ratios of the same strategy: the fastest one "
-                  f"of the host can be another one.{meanings(named_in_short(panels), SHORT)} {kind_of(times, ratios=True)}; {where(runs)}.",
-                  panels, runs, columns=2 if len(panels) % 3 else 3, height=height, left=1.0, right=beside(panels))
+    caption = f"Throughput on one {card.words} over that of the same strategy on its host ({', '.join(hosts)}), on " \
+        f"boxes. {'Above' if several else 'Right of'} the dashed line the GPU is faster. Ratios of the same strategy: " \
+        f"the fastest one of the host can be another one.{meanings(named_in_short(panels), SHORT)} " \
+        f"{kind_of((t for pairs in shown.values() for _, t in pairs), ratios=True)}; {where(runs)}."
+    name, title = f"host-{card.key}", f"{card.words} over its host"
+    if not several:
+        return figure(name, title, caption, panels, runs, columns=2, left=2.95)
+    return figure(name, title, caption, panels, runs, columns=2 if len(panels) % 3 else 3, height=height, left=1.0,
+                  right=beside(panels))
 
 
 def reproducible(model: Model) -> Figure | None:

@@ -105,7 +105,8 @@ def contact(model: Model, card: Card) -> Figure | None:
                   f"of all nodes, {card.words}. Lower is better. Look where gathers by node are: if contact favoured "
                   f"them, their curves would lie below those of strategies that are as fast. The pass takes the same "
                   f"time behind all of them, so the curve of a slower strategy is lower. A face of a cube has "
-                  f"{faces(found)} of the nodes.{grey(others)}{meanings(named_in_short(panels), SHORT)} {kind_of((c.ratio for c in flat), ratios=True)}; "
+                  f"{faces(found)} of the nodes.{grey(others)}{meanings(named_in_short(panels), SHORT)} "
+                  f"{kind_of((c.ratio for c in flat), ratios=True)}; "
                   f"{where(runs)}.", panels, runs, columns=3, height=height, left=1.1, right=beside(panels))
 
 

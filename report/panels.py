@@ -14,7 +14,7 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from report.model import Run, Time
+from report.model import Card, Run, Time
 from report.words import STRATEGY, Words
 
 FORMATS = ("pdf", "svg", "png")
@@ -420,6 +420,11 @@ def dots(title: str, x: Axis, categories: Sequence[str], values: Iterable[tuple[
             panel.thin.append(([(t.low, y), (t.high, y)], colour))
         panel.mark(t.value, y, colour, shape, t.noisy)
     return panel
+
+
+def unit_of(card: Card) -> tuple[float, str]:
+    """Of its throughputs, in numbers that are not small, with its name."""
+    return (1e-9, "10⁹ degrees of freedom/s") if card.backend == "cuda" else (1e-6, "10⁶ degrees of freedom/s")
 
 
 def shifts(n: int) -> list[float]:

@@ -13,7 +13,7 @@ from report.captions import FASTER, IN_TURNS, grey, kind_of, meanings, where
 from report.model import Card, Model, Point, Run, Time
 from report.panels import (ALIKE, COLOURED, COLOURS, GREY, INK, LETTER, NARROW, PALE, SHORT, WIDE, Axis, Figure, Panel,
                            add_names, add_series, beside, coloured_in, decades, figure, finished, luminance,
-                           named_in_short, size, span, style_of, with_narrow)
+                           named_in_short, size, span, style_of, unit_of, with_narrow)
 from report.panels import Place as Inner
 from report.places import LEAST_DOF, Place, Winner, find, one, ranked, winners
 from report.rows import LEAST_PROCESSES
@@ -27,8 +27,8 @@ APART = 1.6  # flop per byte of two columns whose words fit below them
 
 
 def throughput(model: Model, card: Card, quadratic: bool = False) -> Figure | None:
-    return over_size(model, card, "throughput", "Throughput", lambda p: p.throughput.times(1e-9),
-                     "10⁹ degrees of freedom/s", "Higher is better. Look which " + (
+    scale, unit = unit_of(card)
+    return over_size(model, card, "throughput", "Throughput", lambda p: p.throughput.times(scale), unit, "Higher is better. Look which " + (
                          "is the upper one at a size." if quadratic else "curve is the upper one at a size, and from which "
                          "size on it is flat."), quadratic=quadratic)
 
@@ -41,8 +41,8 @@ def time_of_products(model: Model, card: Card) -> Figure | None:
 def cold(model: Model, card: Card) -> Figure | None:
     """Of calls whose data no cache holds."""
     points = [p for p in model.of("kernels.csv") if (p.row["condition"], p.operand) == ("cold", "random")]
-    return over_size(model, card, "cold", "Throughput with cold caches", lambda p: p.throughput.times(1e-9),
-                     "10⁹ degrees of freedom/s", "Higher is better. Before each call the cache is filled with other data. "
+    scale, unit = unit_of(card)
+    return over_size(model, card, "cold", "Throughput with cold caches", lambda p: p.throughput.times(scale), unit, "Higher is better. Before each call the cache is filled with other data. "
                      "Compare with short samples, which at these sizes find much of theirs there.",
                      points, "single calls, each behind a read of four times the level-2 cache")
 
@@ -82,7 +82,8 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
             times += rates
     if not panels:
         return None
-    first = " Where one of these is faster than patch and all others, its name stands at the last such size." if others and higher_is_better else ""
+    first = " Where one of these is faster than patch and all others, its name stands at the last such size." * (
+        bool(others) and higher_is_better)
     return figure(f"{name}-{card.key}{'-quadratic' * quadratic}",
                   f"{title} over size, {'quadratic elements, ' * quadratic}{card.words}",
                   f"{title} of one call on boxes over their size, {card.words}, all points plastic, in {samples}. {said}"
@@ -433,4 +434,5 @@ def break_even(model: Model, card: Card) -> Figure | None:
                   "product of those that the run has, "
                   f"{card.words}. Below the dashed line the matrix loses. Computed from medians of one run, set-up "
                   "measured once; grey: other strategies."
-                  f"{meanings((s for s in named_in_short(panels) if s not in BLOCKS), SHORT)} {where(runs).capitalize()}.", panels, runs, columns=2, height=height, left=1.4, right=beside(panels))
+                  f"{meanings((s for s in named_in_short(panels) if s not in BLOCKS), SHORT)} {where(runs).capitalize()}.",
+                  panels, runs, columns=2, height=height, left=1.4, right=beside(panels))

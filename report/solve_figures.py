@@ -113,7 +113,7 @@ def breakdown(model: Model, card: Card, group: str) -> Figure | None:
         panels.append(panel)
         runs.append(some[0].run)
     return figure(named("breakdown", card, group), f"Where the time of a Newton iteration goes, {GROUPS[group]}{card.words}",
-                  f"Phases of one Newton iteration without CUDA graphs, {card.words}. Only the first three parts "
+                  f"Phases of one Newton iteration{' without CUDA graphs' * (card.backend == 'cuda')}, {card.words}. Only the first three parts "
                   f"depend on the strategy; the others are alike for all. Medians{noisy(times, '~')}; "
                   f"{where(runs)}.", panels, runs, columns=2,
                   left=2.95, legend=[(words, colour, 0) for words, colour in zip(PARTS, PART_COLOURS)])

@@ -11,9 +11,9 @@ from report import rows
 from report.captions import IN_TURNS, grey, kind_of, meanings, rests_on, where
 from report.contact import contact
 from report.model import Card, Model, Point, Run, Time
-from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, SHORT, Axis, Figure, Panel, add_names,
-                           add_series, add_words, beside, decades, dots, figure, linear, named_in_short, power, shifts, span,
-                           style_of)
+from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, SHORT, Axis, Figure, Panel,
+                           add_names, add_series, add_words, beside, decades, dots, figure, linear, named_in_short,
+                           power, shifts, span, style_of, unit_of)
 from report.places import ranked
 from report.selection import by_strategy
 from report.text import count
@@ -219,14 +219,14 @@ def part(model: Model, card: Card) -> Figure | None:
         some = some + [p for p in all_ if (p.run, p.case, p.n_dof, p.element) == (run, case, n_dof, element)
                        and p.plastic_pattern != PART and abs(p.plastic - share) <= SHARES_ALIKE]
         kinds = [k for k in (PART, *PATTERNS) if any(p.plastic_pattern == k for p in some)]
-        scale, unit = (1e-9, "10⁹") if card.backend == "cuda" else (1e-6, "10⁶")
+        scale, unit = unit_of(card)
         rates = [p.throughput.times(scale) for p in some]
         values = []
         for p, t in zip(some, rates):
             i = (PART, *PATTERNS).index(p.plastic_pattern)
             values.append((p.strategy, PALETTE[i], SHAPES[i], t, shifts(len(kinds))[kinds.index(p.plastic_pattern)]))
         panels.append(dots(f"{ELEMENT[element]}, {count(n_dof)}, {100 * share:g} % plastic",
-                           linear(f"{unit} degrees of freedom/s", 1.05 * span(rates, 0.0)[1]), ranked(some),
+                           linear(unit, 1.05 * span(rates, 0.0)[1]), ranked(some),
                            values))
         runs.append(run)
         times += rates
@@ -264,14 +264,14 @@ def conditions(model: Model, card: Card) -> Figure | None:
         if not best:
             continue
         kinds = [c for c in CONDITIONS if any(p.condition == c for p in best)]
-        scale, unit = (1e-9, "10⁹") if card.backend == "cuda" else (1e-6, "10⁶")
+        scale, unit = unit_of(card)
         rates = [p.throughput.times(scale) for p in best]
         values = []
         for p, t in zip(best, rates):
             i = list(CONDITIONS).index(p.condition)
             values.append((p.strategy, PALETTE[i], SHAPES[i], t, shifts(len(kinds))[kinds.index(p.condition)]))
         title = f"{ELEMENT[element]}, {OPERATION[operation]}, {count(best[0].n_dof)}"
-        panels.append(dots(title, linear(f"{unit} degrees of freedom/s", 1.05 * span(rates, 0.0)[1]),
+        panels.append(dots(title, linear(unit, 1.05 * span(rates, 0.0)[1]),
                            ranked(best), values))
         shown += [(title, CONDITIONS[c], p) for c in kinds for p in best if p.condition == c]
         runs |= dict.fromkeys(p.run for p in best)
