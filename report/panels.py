@@ -173,7 +173,9 @@ def linear(label: str, high: float, low: float = 0.0) -> Axis:
 
 def span(times: Iterable[Time], start: float | None = None, log: bool = False) -> tuple[float, float]:
     """Ends of an axis: of all values (and start), and of intervals, as far as these do not make it too long."""
-    to: Callable[[float], float] = math.log if log else float
+    def to(value: float) -> float:
+        return math.log(value) if log else value
+
     times = list(times)
     values = [to(t.value) for t in times] + ([] if start is None else [to(start)])
     low, high = min(values), max(values)
