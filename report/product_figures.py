@@ -257,13 +257,14 @@ def map_caption(card: Card, best_of: Sequence[Winner]) -> str:
     whole = sum(b.decided and not b.lacks for b in best_of)
     fewest, most = min(b.of for b in best_of), max(b.of for b in best_of)
     shown = {s for best in best_of for s in named_in(best)}
+    is_grey = any(b.decided and b.fastest[0].strategy not in COLOURED for b in best_of)
     several = f"{fewest} to {most}" if fewest < most else most
     main = ", ".join(f"“{IN_CELL[s]}”" for s in MAIN)
     won = f"{decided} of {len(best_of)} cells are decided, {whole} of them among all main strategies" if decided else \
         "No cell is decided"
     return (f"The fastest strategy at each mesh, size and operation, {card.words}, in {IN_TURNS}. In a cell with a "
             f"number one strategy is faster than all others: {FASTER}; the number is the factor by which the next "
-            "one is slower, and dark grey is a strategy without a colour of its own. With “ord.” instead, "
+            f"one is slower{', and dark grey is a strategy without a colour of its own' * is_grey}. With “ord.” instead, "
             "patch and its reproducible form are not told apart, and are faster than all others. Brackets: "
             f"fewer than {COLOURS} strategies were compared, or not all main ones ({main}, the last one of products "
             "alone): one that is missing may be faster. In a pale cell those named, with as many others as stand "
@@ -433,6 +434,6 @@ def break_even(model: Model, card: Card) -> Figure | None:
                   f"{' and '.join(f'“{SHORT[s]}”, {STRATEGY[s]},' for s in BLOCKS)} titles name the one with the faster "
                   "product of those that the run has, "
                   f"{card.words}. Below the dashed line the matrix loses. Computed from medians of one run, set-up "
-                  "measured once; grey: other strategies."
+                  f"measured once{'; grey: other strategies' * any(panel.thin for panel in panels)}."
                   f"{meanings((s for s in named_in_short(panels) if s not in BLOCKS), SHORT)} {where(runs).capitalize()}.",
                   panels, runs, columns=2, height=height, left=1.4, right=beside(panels))

@@ -528,6 +528,16 @@ class Committed(unittest.TestCase):
             self.assertEqual([wide, narrow], [len(form.panels[0].rectangles) for form in f.forms], f.name)
             self.assertLess(narrow, wide)
 
+    def test_captions_speak_of_grey_where_it_is(self):
+        said = set()
+        for f in (form for form in self.forms if form.name.startswith(("break-even", "winners"))):
+            cells = any(panels.GREY in {r[4] for r in panel.rectangles} for panel in f.panels)
+            curves = f.name.startswith("break") and any(panels.GREY in {c for _, c in p.thin} for p in f.panels)
+            if not f.name.endswith("-narrow"):
+                self.assertEqual("grey" in f.caption, cells or curves, f.name)
+                said.add(cells or curves)
+        self.assertEqual(said, {True, False})
+
     def test_names_with_commas_are_told_apart(self):
         captions = [f.caption for f in self.figures if " Grey: " in f.caption]
         self.assertTrue(any(" Grey: patch, reproducible; warp per element; " in caption for caption in captions))
