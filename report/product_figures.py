@@ -367,7 +367,8 @@ def roofline(model: Model, card: Card) -> Figure | None:
         (operation, least), most = of_columns[0], max(max(intensity) * 2.8, peak / memory)
         room = LETTER * (len(OPERATION[operation]) + 1) / ROOFLINE * (1.0 if at_sides[0] == "right" else 0.5)
         x = decades("counted flop / modelled byte", [least * (least / most) ** (room / (1 - room)), most], grow=1.0)
-        y = decades("10¹² flop/s", [span(rates, log=True)[0] / 3.2, peak * 1.4])
+        low, high = span(rates, log=True)
+        y = decades("10¹² flop/s", [low / 3.2, high, peak * 1.4])
         panel = Panel(f"{ELEMENT[element]}, {count(drawn[0].n_dof)} degrees of freedom", x, y, column=element)
         knee = peak / memory
         panel.lines.append(([(max(x.low, y.low / memory), max(x.low, y.low / memory) * memory), (knee, peak),
