@@ -218,7 +218,8 @@ SHOWN = ("element", "on", "take", "without a pause", "in turns: box", "irregular
 
 def table_of_report(known: Known, model: model_.Model) -> Table | None:
     """The answer in one table: the columns that a page holds, with machines as captions have them."""
-    cards = {(card.machine, card.backend): card.name.removeprefix("NVIDIA ") for card in model.cards}
+    cards = {(card.machine, card.backend): card.name.removeprefix("NVIDIA ").replace(" beside ", " with ")  # words that fit
+             for card in model.cards}
     there = list(lines(known, model))
     takes, notes = noted(there)
     found = [cells_of(line, cards.get((line.machine, "cuda" if line.on_gpu else "host"), words.machine(line.machine)), take)
