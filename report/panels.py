@@ -395,14 +395,24 @@ def with_narrow(wide: Figure, narrow: Figure) -> Figure:
     return dataclasses.replace(wide, narrow=dataclasses.replace(narrow, formats=("pdf", "svg")))
 
 
+def spans(panel: Panel, bar: Sequence[tuple[float, float]]) -> bool:
+    """Whether it reaches beyond both ends of an axis."""
+    return len(bar) == 2 and any(min(ends) < min(axis.low, axis.high) and max(ends) > max(axis.low, axis.high)
+                                 for axis, ends in zip((panel.x, panel.y), zip(*bar)))
+
+
 def finished(name: str, title: str, caption: str, panels: Sequence[Panel], places: Sequence[Place], width: float,
              height: float, runs: Iterable[Run], legend: Sequence[tuple[str, int, int]] = ()) -> Figure:
     for panel, (left, right, _, _) in zip(panels, places):
         panel.x = uncrowded(panel.x, right - left)
+    beyond = [[spans(panel, line) for line, _ in panel.thin] for panel in panels]
+    for panel, whole in zip(panels, beyond):
+        panel.thin = [bar for bar, is_whole in zip(panel.thin, whole) if not is_whole]
     is_cut = any(not axis.holds(end) for panel in panels for line, _ in panel.thin for ends in line
                  for axis, end in zip((panel.x, panel.y), ends))
     over = overlay(panels, places, width, height, legend)
     caption += " Bars that reach beyond an axis are cut." * is_cut
+    caption += " A point without a bar: it would reach from one end of the axis to the other." * any(map(any, beyond))
     return Figure(name, title, caption, [*panels, over], [*places, (0.0, width, 0.0, height)], width, height,
                   list(dict.fromkeys(runs)))
 

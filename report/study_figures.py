@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from report import rows
 from report.captions import IN_TURNS, grey, kind_of, meanings, rests_on, where
@@ -16,7 +16,7 @@ from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAP
                            power, shifts, span, style_of, unit_of)
 from report.places import ranked
 from report.selection import by_strategy
-from report.text import count
+from report.text import count, digits
 from report.words import CHOOSES, ELEMENT, OPERATION, PART, PATTERNS, SHARES_ALIKE, in_order
 
 JACOBIAN = {"tangent": "consistent tangent", "elastic": "elastic, frozen"}
@@ -308,9 +308,16 @@ def samples_of(some: Sequence[Point]) -> dict[tuple[str, int], list[float]]:
     return {key: [seconds for _, seconds in sorted(values)] for key, values in found.items()}
 
 
+def longest(shares: Iterable[float]) -> float:
+    """That is shown: half as far again from 1 as 98 of 100 are, so that a few do not press all others together."""
+    there = sorted(shares)
+    return max(1.0, 1 + 1.5 * (there[math.ceil(0.98 * len(there)) - 1] - 1))
+
+
 def samples(model: Model, card: Card) -> Figure | None:
     """One dot a sample, by process."""
     panels, runs = [], []
+    beyond: list[float] = []
     most = lines = 0
     for element in ("hex8", "tet4"):
         some = headline(model, card, element)
@@ -329,6 +336,9 @@ def samples(model: Model, card: Card) -> Figure | None:
                 down = (place + (i + 0.5) / len(seconds)) / len(numbers) - 0.5
                 share = t / middle
                 values.append((strategy, *process_style(place), Time(share, share, share, 1, 1), 0.8 * down))
+        limit = longest(v[3].value for v in values)
+        beyond += [v[3].value for v in values if v[3].value > limit]
+        values = [v for v in values if v[3].value <= limit]
         low, high = min(v[3].value for v in values), max(v[3].value for v in values)
         panels.append(dots(f"{ELEMENT[element]}, {count(some[0].n_dof)}",
                            linear("sample / median of the strategy", high + 0.03 * (high - low),
@@ -341,7 +351,7 @@ def samples(model: Model, card: Card) -> Figure | None:
                   f"Each sample of tangent products at the largest box of the run with most processes, over the value that tables show, {card.words}; "
                   "from top to bottom in the order in which they were taken. What scatters sideways is noise, what "
                   "leans drifts, and where processes stand apart one of them tells little; "
-                  f"{where(runs)}.", panels, runs, columns=2,
+                  f"{where(runs)}." + (f" Beyond the axis: {len(beyond)}, up to {digits(max(beyond))}." if beyond else ""), panels, runs, columns=2,
                   height=0.2 + max(CATEGORY, STRIP * most) * lines, left=2.95, legend=legend)
 
 

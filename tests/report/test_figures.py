@@ -377,6 +377,15 @@ class Content(Small):
             self.assertTrue(made[name].caption.endswith(" Bars that reach beyond an axis are cut."), name)
             self.assertNotIn("are cut", self.named(name).caption)
 
+    def test_a_bar_from_end_to_end_is_not_drawn(self):
+        x, y = panels.Axis("", 0.0, 3.0, ()), panels.Axis("", 1.0, 2.0, ())
+        bars = [([(n, low), (n, high)], 0) for n, (low, high) in enumerate(((0.5, 2.5), (1.2, 2.5), (1.2, 1.4)))]
+        panel = panels.Panel("", x, y, thin=list(bars))
+        made = panels.finished("f", "", "Said.", [panel], [(0.0, 5.0, 0.0, 5.0)], 6.0, 6.0, [])
+        self.assertEqual(panel.thin, bars[1:])
+        self.assertEqual(made.caption, "Said. Bars that reach beyond an axis are cut. A point without a bar: it would reach from "
+                                       "one end of the axis to the other.")
+
     def test_ticks_are_numbers_as_people_write_them(self):
         self.assertEqual([panels.few(v) for v in (20.0, 0.1, 0.0001, 1e-5, 3e-6)],
                          ["20", "0.1", "0.0001", "10⁻⁵", "3 · 10⁻⁶"])

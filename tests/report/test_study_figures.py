@@ -187,6 +187,20 @@ class Studies(unittest.TestCase):
                          [2.02, 2.04, 2.06] * 2)
         self.assertEqual([w[2] for w in over.words], ["process 1", "process 2"])
 
+    def test_a_few_samples_do_not_press_the_others_together(self):
+        lines = [1 + i / 1000 for i in range(99)]
+        self.assertEqual(round(study_figures.longest([*lines, 165.0]), 4), 1.1455)
+        self.assertEqual(study_figures.longest([0.9, 1.0, 1.0]), 1.0)
+        keys = {name: small.ROW.get(name, "") for name in rows.columns_of("samples.csv")} | {"condition": "burst", "operand": "random"}
+        self.write("kernels.csv", [small.row(1e-5, 0.01, variant=v) for v in ("patch", "node_csr")])
+        self.write("samples.csv", [keys | dict(variant=v, process=1, sample=i, operation="jacvec", seconds=1e-5 * share)
+                                   for v in ("patch", "node_csr")
+                                   for i, share in enumerate([*lines, 165.0 if v == "patch" else 1.0])])
+        found = self.drawn()["samples-h200"]
+        self.assertEqual(len(found.panels[0].points), 199)
+        self.assertLess(max(x for x, *_ in found.panels[0].points), 1.2)
+        self.assertTrue(found.caption.endswith(" Beyond the axis: 1, up to 165."), found.caption)
+
 
 if __name__ == "__main__":
     unittest.main()
