@@ -3,6 +3,7 @@
 import pathlib
 import tempfile
 import unittest
+from unittest import mock
 
 from report import cases, model, places, rows, statistics, text, words
 from report.rows import Fault
@@ -210,6 +211,16 @@ class Winners(Small):
         pair = [small.row(variant=s, process=n) for s in ("patch", "node_csr") for n in (1, 2, 3)]
         once = [row for row in pair if row["process"] == 1]
         self.assertEqual(self.speaks(c1=pair, c2=once), "c1")
+
+    def test_of_three_processes_or_more_those_of_todays_sources_speak(self):
+        def run(last: int, commit: str) -> list[dict]:
+            return [small.row(variant=s, process=n, commit=commit) for s in ("patch", "node_csr") for n in range(1, last + 1)]
+
+        with mock.patch("report.sources.is_old", lambda kind, row: row["commit"] == "old" and row["variant"] == "patch"):
+            self.assertEqual(self.speaks(c1=run(5, "old"), c2=run(2, "new")), "c1")
+            self.assertEqual(self.speaks(c3=run(3, "new")), "c3")
+            self.assertEqual(self.speaks(c4=run(4, "old")), "c3")
+            self.assertEqual(self.speaks(c5=run(4, "new")), "c5")
 
     def test_then_the_newest(self):
         pair = [small.row(variant=s) for s in ("patch", "node_csr")]
