@@ -4,18 +4,17 @@ measured it: one rule for all tables, figures, documents and claims, so that the
     1. the run that has most of the main strategies: a comparison that lacks one of them may crown the wrong one
     2. of these the one with most strategies of those that this repository has words for: a look at a new one does not
        stand before what was measured well
-    3. then the one with most processes, up to three, of those by which the strategy with the fewest is shown
+    3. then the one with three processes, or most below that, of those by which the strategy with the fewest is shown
        (model.shown); element_only and hybrid do not count
-    4. then the one with most strategies whose sources are still the same (report/sources.py)
-    5. then the one with most processes
-    6. then the newest one, by when it began
+    4. then the newest one, by when it began: its sources are the nearest to today's. What today's are decides nothing, so
+       that numbers stay as they are while work on kernels goes on
 
 No ratio is formed across runs. What the run that speaks has not measured may be told of another one, beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from report.rows import LEAST_PROCESSES
@@ -24,20 +23,14 @@ from report.words import CHOOSES, MAIN, NOT_A_STRATEGY, STRATEGY
 if TYPE_CHECKING:
     from report.model import Point, Run
 
-Rank = tuple[int, int, int, int, int]
+Rank = tuple[int, int, int]
 
 
-def rank(processes: Mapping[str, int], changed: Collection[str] = ()) -> Rank:
-    """Of what one run has at a place, processes by strategy, the more the better; of equals the newest run speaks. changed:
-    strategies whose sources are others now."""
+def rank(processes: Mapping[str, int]) -> Rank:
+    """Of what one run has at a place, processes by strategy, the more the better; of equals the newest run speaks."""
     there = set(processes).difference(NOT_A_STRATEGY + CHOOSES)
-    known, least = there.intersection(STRATEGY), min(processes[name] for name in there or processes)
-    return len(there.intersection(MAIN)), len(known), *rank_of_one(least, len(known.difference(changed)))
-
-
-def rank_of_one(processes: int, unchanged: int) -> tuple[int, int, int]:
-    """What is left of a rank where one strategy is beside itself."""
-    return min(processes, LEAST_PROCESSES), unchanged, processes
+    least = min(processes[name] for name in there or processes)
+    return len(there.intersection(MAIN)), len(there.intersection(STRATEGY)), min(least, LEAST_PROCESSES)
 
 
 def by_run(points: Iterable[Point]) -> list[list[Point]]:
@@ -46,8 +39,7 @@ def by_run(points: Iterable[Point]) -> list[list[Point]]:
     for p in points:
         of.setdefault(p.run, []).append(p)
     return sorted(of.values(), key=lambda some: (
-        rank({p.strategy: p.time.processes for p in some}, {p.strategy for p in some if p.is_old}), some[0].run.began),
-        reverse=True)
+        rank({p.strategy: p.time.processes for p in some}), some[0].run.began), reverse=True)
 
 
 def by_strategy(points: Iterable[Point]) -> dict[str, Point]:

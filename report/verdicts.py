@@ -16,7 +16,8 @@ from report.cases import ranked_case
 from report.claim import CASE, USUAL, Claim, Selection, test_of
 from report.model import ROOT, Card, commit_of, read_runs, shown, widened
 from report.quantities import QUANTITIES, Quantity
-from report.selection import Rank, rank, rank_of_one
+from report.rows import LEAST_PROCESSES
+from report.selection import Rank, rank
 
 HOLDS, FAILS, UNSURE, MISSING = "holds", "fails", "undecided", "not measured"
 HERE = "here"  # in place of a kind of machine: the rows of a reproduction, whatever machine they are of
@@ -37,7 +38,7 @@ class Decided:
     host: str = ""  # where a GPU is compared with it: its processor and threads
     rivals: int = 1  # strategies that it is held beside; `beside` is the strongest of them
     lacks: tuple[str, ...] = ()  # of a claim that none may be missing of: those that were not measured there
-    rank: Rank = dataclasses.field(default=(0, 0, 0, 0, 0), compare=False)  # of its run at its place (report/selection.py)
+    rank: Rank = dataclasses.field(default=(0, 0, 0), compare=False)  # of its run at its place (report/selection.py)
     others: tuple[statistics.Estimate, ...] = dataclasses.field(default=(), compare=False)  # beside other strategies
 
     @property
@@ -217,10 +218,7 @@ def _ranks(path: pathlib.Path) -> dict[tuple, Rank]:
     at: dict[tuple, dict[str, list[rows.Row]]] = {}  # of each strategy
     for row in _table_of(path).rows:
         at.setdefault(_where(row), {}).setdefault(str(row["variant"]), []).append(row)
-    kind = rows.kind_of(path)
-    return {place: rank({name: len(shown(some)) for name, some in there.items()},
-                        {name for name, some in there.items() if any(sources.is_old(kind, row) for row in some)})
-            for place, there in at.items()}
+    return {place: rank({name: len(shown(some)) for name, some in there.items()}) for place, there in at.items()}
 
 
 def _where(row: rows.Row) -> tuple:
@@ -231,7 +229,7 @@ def _ratios(claim: Claim, alone: bool, path: pathlib.Path, found: Table,
             others: Sequence[Table]) -> dict[tuple, list[Decided]]:
     """Of the rows of one file, whose other side is in the first of `others` that has it; by what tells the claim's points
     apart, each with a ratio for all that a column differs in which is free."""
-    ranks = _ranks(path) if "variant" in (claim.over or {}) else {}  # of one strategy: by processes and sources alone
+    ranks = _ranks(path) if "variant" in (claim.over or {}) else {}  # of one strategy: by processes alone
     told: dict[tuple, list[Decided]] = {}
     rivals: list[Selection | None] = list(_split(claim.over)) if claim.over is not None else [None]
     sides = [(side, _side(claim, found, side)) for side in _split(claim.of)]
@@ -250,7 +248,7 @@ def _ratios(claim: Claim, alone: bool, path: pathlib.Path, found: Table,
                 told.setdefault(name, []).append(Decided(
                     {n: first[n] for n in PLACE if n in first}, str((other or {}).get("variant", "")), r,
                     _judge(claim, r), commit_of(path.parent.name) or str(first["commit"]), is_old, _host(own, beside),
-                    rank=ranks.get(_where(first), (0, 0, *rank_of_one(len(own), not is_old)))))
+                    rank=ranks.get(_where(first), (0, 0, min(len(own), LEAST_PROCESSES)))))
     return told
 
 

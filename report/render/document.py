@@ -159,8 +159,7 @@ METHOD = (
     "processes that measured both undisturbed; points of two calls (another mesh, Jacobian or condition), which may be of "
     "two cards, by all processes of each. Where several runs have a place, the one speaks that has most of the main strategies "
     f"({', '.join(f'`{s}`' for s in MAIN)}), then "
-    "most strategies, then three processes or more, then most strategies whose sources are the same today, then most "
-    "processes, then the newest one. What it lacks was compared within another run, if that "
+    "most strategies, then three processes or more, then the newest one. What it lacks was compared within another run, if that "
     f"has it beside the fastest one. Behind a commit, {sources.NOTE}",
     "**Work and ceilings.** Bytes are those that memory must move if caches hold everything that is used twice; flop "
     "are counted by running the element code on numbers that count. Both are the same for all strategies without a "

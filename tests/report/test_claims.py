@@ -178,7 +178,7 @@ class Deciding(unittest.TestCase):
         self.assertAlmostEqual(self.decided(newer, older).points[0].ratio.value, 2.0)
         alone = self.claim(CLAIM.replace('over = {variant = "a"}', 'over = {operation = "jacvec"}').replace(
             'operation = "jacvec", ', ""))
-        self.assertEqual(self.decided(newer, older, claim=alone).points[0].rank, (0, 0, 1, 1, 1))  # the newest decides
+        self.assertEqual(self.decided(newer, older, claim=alone).points[0].rank, (0, 0, 1))  # the newest decides
         lacking = self.run_of("c", ("b", 1.0), ("patch", 1.0), ("element_atomic", 1.0), ("c", 1.0))
         self.assertAlmostEqual(self.decided(lacking, newer, older).points[0].ratio.value, 2.0)  # has not both sides
 

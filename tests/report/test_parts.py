@@ -380,7 +380,7 @@ class Documents(unittest.TestCase):
             (root / "README.md").write_text("# A\n<!-- claims: a -->\n23.7 GDoF/s\n<!-- end -->\n```\n4 ms\n```\n"
                                             "It takes 4 ms, is 1.2 times as fast, 12 % less, half as long,\n161³ cells.\n")
             (root / "docs/ranks.md").write_text("After 30 s, with 95 % intervals.\nIt took 31 s.\n")
-            (root / "docs/method.md").write_text("At commit abc, 4 ms.\n")
+            (root / "docs/verification.md").write_text("At commit abc, 4 ms.\n")
             said = documents.typed_numbers(root)
         self.assertEqual([line.split(": a measured")[0] for line in said],
                          ["README.md:8: 4 ms", "README.md:8: 1.2 times", "README.md:8: 12 %", "README.md:8: half",
