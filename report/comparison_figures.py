@@ -9,8 +9,8 @@ import re
 from report import model as model_
 from report.captions import bars, kind_of, meanings, noisy, where
 from report.model import Card, Model, Point, Time
-from report.panels import (COLOURED, COLOURS, INK, PALETTE, SHAPES, SHORT, Figure, Panel, add_names, add_series, beside,
-                           decades, dots, figure, linear, named_in_short, shifts, size, span, style_of)
+from report.panels import (COLOURED, COLOURS, INK, LEAST_SIZES, PALETTE, SHAPES, SHORT, Figure, Panel, add_names,
+                           add_series, beside, decades, dots, figure, linear, named_in_short, shifts, size, span, style_of)
 from report.places import NEAR, Place, by_place, find, one, ranked
 from report.rows import LEAST_PROCESSES
 from report.selection import by_run, speaking
@@ -192,7 +192,7 @@ def over_host(model: Model, card: Card) -> Figure | None:
     three sizes, at the largest one."""
     height = 3.5
     found = {f"{ELEMENT[e]}, {OPERATION[o]}": over_host_of(model, card, e, o) for e in ("hex8", "tet4") for o in PRODUCTS}
-    shown = {title: pairs for title, pairs in found.items() if len({p.n_dof for p, _ in pairs}) >= 3}
+    shown = {title: pairs for title, pairs in found.items() if len({p.n_dof for p, _ in pairs}) >= LEAST_SIZES}
     several = bool(shown)
     if not several:
         largest = {title: max((p.n_dof for p, _ in pairs), default=0) for title, pairs in found.items()}

@@ -3,7 +3,8 @@
 A figure is 17.5 cm wide, its text 7 pt; main ones have a form of 8.5 cm with their main panels above each other, and
 those of a few panels have that width alone. At most six series of a panel have a colour (Okabe and Ito's, which differ
 for all common kinds of colour blindness) and a shape of their own; the others are grey. Lines join neighbours only,
-thin ones those of two runs.
+thin ones those of two runs. What would be a curve of fewer sizes than LEAST_SIZES, or of one number of ranks, is a row of
+dots with its name at the left (`dots`); panels of these stand below those with two axes.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ FORMATS = ("pdf", "svg", "png")
 BODY, APPENDIX, FILE = "body", "appendix", "file"  # where a figure or a table of the report stands
 NARROW, WIDE = 8.5, 17.5  # cm: a column and a page
 COLOURS = 6               # series of a panel with a colour
+LEAST_SIZES = 3           # of a curve: of two, points would stand at a panel's edges with nothing between
 JOINED = 7.0              # neighbours of a line differ by at most this factor
 ALIKE = 1.2               # sizes that differ by less are one: those of two elements on one kind of mesh
 MOST = 1.5                # an interval makes an axis so much longer at most, at each end
@@ -51,6 +53,11 @@ def style_of(strategy: str) -> tuple[int, int]:
         i = COLOURED.index(strategy)
         return PALETTE[i], SHAPES[i]
     return GREY, 2
+
+
+def nth_style(i: int) -> tuple[int, int]:
+    """Colour and shape of series that are no strategies, of the seventh on grey."""
+    return (PALETTE[i], SHAPES[i]) if i < COLOURS else (GREY, 2)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -287,6 +294,12 @@ def coloured_in(panels: Sequence[Panel]) -> list[tuple[str, int, int]]:
         [("others", *style_of(""))] * (GREY in there)
 
 
+def numbered(words: Sequence[str], others: str) -> list[tuple[str, int, int]]:
+    """Entries of a legend: series that have the style of their number, and those that are grey."""
+    return [(text, *nth_style(i)) for i, text in enumerate(words[:COLOURS])] + \
+        [(others, *nth_style(COLOURS))] * (len(words) > COLOURS)
+
+
 def named_in_short(panels: Iterable[Panel]) -> list[str]:
     """Strategies that words of these panels name so."""
     words = {text for panel in panels for _, _, texts, *_ in panel.words for text in texts.split(", ")}
@@ -295,7 +308,7 @@ def named_in_short(panels: Iterable[Panel]) -> list[str]:
 
 def beside(panels: Iterable[Panel]) -> float:
     """cm that the names of series take to the right of panels."""
-    return LETTER * max((len(text) for panel in panels for _, _, text, _, at in panel.words if at == "left"), default=0) + 0.35
+    return LETTER * max((len(text) for panel in panels for _, _, text, _, at in panel.words if at == "left"), default=0) + GAP
 
 
 def uncrowded(axis: Axis, width: float) -> Axis:
@@ -338,6 +351,9 @@ def legend_rows(entries: Sequence[tuple[str, int, int]], width: float) -> list[l
 LEGEND_ROW = 0.42  # cm
 CATEGORY = 0.34    # cm: three rows of panels of all strategies fit a page
 LEFT = 0.5         # cm: the name of an axis and what stands between it, its words and the axis
+RIGHT = 0.25       # cm: half of the last word of an axis
+GAP = 0.35         # cm: beside names at a panel's side, at both their ends
+NAMED = 2          # columns of panels with names at the left, at most
 
 
 def legend_height(entries: Sequence[tuple[str, int, int]], width: float) -> float:
@@ -365,23 +381,32 @@ def overlay(panels: Sequence[Panel], places: Sequence[Place], width: float, heig
 
 
 def figure(name: str, title: str, caption: str, panels: Sequence[Panel], runs: Iterable[Run], width: float = WIDE,
-           columns: int = 2, height: float | None = None, left: float = 1.05, right: float = 0.25, bottom: float = 0.85,
-           legend: Sequence[tuple[str, int, int]] = ()) -> Figure | None:
-    """None where no panel shows anything. Without a height, panels have one by their number of categories."""
+           columns: int = 2, height: float = 0.0, left: float = 1.05, right: float = RIGHT, bottom: float = 0.85,
+           legend: Sequence[tuple[str, int, int]] = (), row: float = CATEGORY) -> Figure | None:
+    """None where no panel shows anything. Panels with two axes have this height; those with names at the left stand below
+    them and have a row for each name."""
     panels = [p for p in panels if not p.empty]
     if not panels:
         return None
     runs = list(runs)
 
-    left = max([left, *(LEFT + LETTER * len(text) for p in panels if p.y.label for text, _ in p.y.ticks)])
+    def room(some: Iterable[Panel], gap: float) -> float:
+        return max([left, *(gap + LETTER * len(text) for p in some for text, _ in p.y.ticks)])
 
-    def laid(name: str, some: list[Panel], width: float, columns: int) -> Figure:
-        if not height:  # rows of panels of like heights
-            some.sort(key=lambda p: -len(p.y.ticks))
-        head = legend_height(legend, width) if legend else 0.0
-        heights = [height or 0.2 + CATEGORY * len(p.y.ticks) for p in some]
-        places, whole = grid(heights, min(columns, len(some)), width, left, right, bottom, head=head)
-        return finished(name, title, caption, some, places, width, whole, runs, legend)
+    def laid(name: str, some: Sequence[Panel], width: float, columns: int) -> Figure:
+        whole = legend_height(legend, width) if legend else 0.0
+        places: list[Place] = []
+        over = [p for p in some if p.frame != 2]
+        if over:
+            at, whole = grid([height] * len(over), min(columns, len(over)), width,
+                             room((p for p in panels if p.frame != 2 and p.y.label), LEFT), right, bottom, head=whole)
+            places += at
+        named = sorted((p for p in some if p.frame == 2), key=lambda p: -len(p.y.ticks))  # of like heights side by side
+        if named:
+            at, whole = grid([0.2 + row * len(p.y.ticks) for p in named], min(columns, NAMED, len(named)), width,
+                             room(named, GAP), RIGHT, bottom, head=whole)
+            places += at
+        return finished(name, title, caption, over + named, places, width, whole, runs, legend)
 
     main: dict[str, Panel] = {}
     for panel in (p for p in panels if p.column):
@@ -421,9 +446,9 @@ def finished(name: str, title: str, caption: str, panels: Sequence[Panel], place
 
 
 def dots(title: str, x: Axis, categories: Sequence[str], values: Iterable[tuple[str, int, int, Time, float]],
-         reference: float | None = None) -> Panel:
+         reference: float | None = None, column: str = "") -> Panel:
     """values: category, colour, shape, value with interval, shift within the row."""
-    panel = Panel(title, x, names("", [STRATEGY[c] for c in categories]), frame=2)
+    panel = Panel(title, x, names("", [STRATEGY[c] for c in categories]), frame=2, column=column)
     if reference is not None:
         panel.dashed.append(([(reference, -0.6), (reference, len(categories) - 0.4)], INK))
     for category, colour, shape, t, shift in values:

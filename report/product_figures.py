@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import collections
 import itertools
-import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from report.captions import FASTER, IN_TURNS, grey, kind_of, meanings, where
+from report.captions import FASTER, IN_TURNS, grey, kind_of, meanings, rests_on, where
 from report.model import Card, Model, Point, Run, Time
-from report.panels import (ALIKE, COLOURED, COLOURS, GREY, INK, LETTER, NARROW, PALE, SHORT, WIDE, Axis, Figure, Panel,
-                           add_names, add_series, beside, coloured_in, decades, figure, finished, luminance,
-                           named_in_short, size, span, style_of, unit_of, with_narrow)
+from report.panels import (ALIKE, COLOURED, COLOURS, GREY, INK, LEAST_SIZES, LETTER, NARROW, PALE, RIGHT, SHORT, WIDE, Axis,
+                           Figure, Panel, add_names, add_series, beside, coloured_in, decades, dots, figure, finished,
+                           linear, luminance, named_in_short, nth_style, numbered, shifts, size, span, style_of,
+                           unit_of, with_narrow)
 from report.panels import Place as Inner
 from report.places import LEAST_DOF, Place, Winner, find, one, ranked, winners
 from report.rows import LEAST_PROCESSES
@@ -28,14 +28,13 @@ APART = 1.6  # flop per byte of two columns whose words fit below them
 
 def throughput(model: Model, card: Card, quadratic: bool = False) -> Figure | None:
     scale, unit = unit_of(card)
-    return over_size(model, card, "throughput", "Throughput", lambda p: p.throughput.times(scale), unit, "Higher is better. Look which " + (
-                         "is the upper one at a size." if quadratic else "curve is the upper one at a size, and from which "
-                         "size on it is flat."), quadratic=quadratic)
+    return over_size(model, card, "throughput", "Throughput", lambda p: p.throughput.times(scale), unit, "Higher is better.",
+                     "Look which curve is the upper one at a size, and from which size on it is flat.", quadratic=quadratic)
 
 
 def time_of_products(model: Model, card: Card) -> Figure | None:
-    return over_size(model, card, "time", "Time", lambda p: p.time.times(1e6), "µs", "Lower is better. Where a curve is flat, "
-                     "a call costs its start and not its work.", higher_is_better=False)
+    return over_size(model, card, "time", "Time", lambda p: p.time.times(1e6), "µs", "Lower is better.",
+                     "Where a curve is flat, a call costs its start and not its work.", higher_is_better=False)
 
 
 def cold(model: Model, card: Card) -> Figure | None:
@@ -43,16 +42,19 @@ def cold(model: Model, card: Card) -> Figure | None:
     points = [p for p in model.of("kernels.csv") if (p.row["condition"], p.operand) == ("cold", "random")]
     scale, unit = unit_of(card)
     return over_size(model, card, "cold", "Throughput with cold caches", lambda p: p.throughput.times(scale), unit, "Higher is better. Before each call the cache is filled with other data. "
-                     "Compare with short samples, which at these sizes find much of theirs there.",
+                     "Compare with short samples, which at these sizes find much of theirs there.", "",
                      points, "single calls, each behind a read of four times the level-2 cache")
 
 
 def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Point], Time], label: str, said: str,
-              points: Iterable[Point] | None = None, samples: str = IN_TURNS, quadratic: bool = False,
+              of_curves: str, points: Iterable[Point] | None = None, samples: str = IN_TURNS, quadratic: bool = False,
               higher_is_better: bool = True) -> Figure | None:
     """Of products and residuals, on boxes of linear or of quadratic elements; at each size of the run that speaks, or of
-    the next one that has a strategy (selection.by_strategy)."""
-    panels: list[Panel] = []
+    the next one that has a strategy (selection.by_strategy). Where there are two sizes, a row for each strategy."""
+    curves: list[Panel] = []
+    rows: dict[str, list[Panel]] = {o: [] for o in PRODUCTS}  # elements side by side
+    in_rows: list[tuple[str, str, Point]] = []
+    colour_of: dict[int, int] = {}  # its number, by size
     runs: list[Run] = []
     times: list[Time] = []
     others: set[str] = set()
@@ -64,33 +66,49 @@ def over_size(model: Model, card: Card, name: str, title: str, of: Callable[[Poi
             for p in find(boxes, element=element, operation=operation):
                 at.setdefault(p.n_dof, []).append(p)
             some = [p for ps in at.values() for p in by_strategy(ps).values() if p.strategy not in CHOOSES]
-            if len({p.n_dof for p in some}) < 2:
+            sizes = sorted({p.n_dof for p in some})
+            if len(sizes) < 2:
                 continue
             rates = [of(p) for p in some]
-            panel = Panel(f"{ELEMENT[element]}, {OPERATION[operation]}",
-                          decades("degrees of freedom", [p.n_dof for p in some], size, 1.4),
-                          decades(label, span(rates, log=True)),
-                          column=element * (name == "throughput" and operation == "jacvec"))
+            runs += dict.fromkeys(p.run for p in some)
+            times += rates
+            words = f"{ELEMENT[element]}, {OPERATION[operation]}"
+            column = element * (name == "throughput" and operation == "jacvec")
+            if len(sizes) < LEAST_SIZES:
+                for n in sizes:
+                    colour_of.setdefault(n, len(colour_of))
+                x = linear(label, 1.05 * span(rates, 0.0)[1]) if higher_is_better else decades(label, span(rates, log=True))
+                values = [(p.strategy, *nth_style(colour_of[p.n_dof]), t, shifts(len(sizes))[sizes.index(p.n_dof)])
+                          for p, t in zip(some, rates)]
+                rows[operation].append(dots(words, x, ranked(some), values, column=column))
+                in_rows += [(words, count(n), p) for n in sizes for p in some if p.n_dof == n]
+                continue
+            panel = Panel(words, decades("degrees of freedom", [p.n_dof for p in some], size, 1.4),
+                          decades(label, span(rates, log=True)), column=column)
             for strategy in sorted(ranked(some), key=lambda s: s in COLOURED):
                 own = sorted(((float(p.n_dof), t, p.run) for p, t in zip(some, rates) if p.strategy == strategy),
                              key=lambda v: v[0])
                 add_series(panel, strategy, [(x, t) for x, t, _ in own], runs=[run for *_, run in own])
             others |= {p.strategy for p in some if p.strategy not in COLOURED}
             all_named &= name_lines(panel, some, rates, height, higher_is_better)
-            panels.append(panel)
-            runs += dict.fromkeys(p.run for p in some)
-            times += rates
-    if not panels:
+            curves.append(panel)
+    if not times:
         return None
-    first = " Where one of these is faster than patch and all others, its name stands at the last such size." * (
-        bool(others) and higher_is_better)
+    if curves:
+        said += f" {of_curves}" * bool(of_curves) + lines_said(curves) + grey(others)
+        said += " Where one of these is faster than patch and all others, its name stands at the last such size." * (
+            bool(others) and higher_is_better)
+        said += meanings(named_in_short(curves), SHORT)
+    if in_rows:
+        said += " Where there are two sizes, each strategy has a row: look which is the farthest " \
+            f"{'right' if higher_is_better else 'left'} at a size. {rests_on(in_rows)}".rstrip()
     return figure(f"{name}-{card.key}{'-quadratic' * quadratic}",
                   f"{title} over size, {'quadratic elements, ' * quadratic}{card.words}",
-                  f"{title} of one call on boxes over their size, {card.words}, all points plastic, in {samples}. {said}"
-                  f"{lines_said(panels)}{grey(others)}{first}{meanings(named_in_short(panels), SHORT)} "
-                  f"{kind_of(times)}; {where(runs)}.", panels, runs, columns=3, height=height, left=1.0,
-                  right=beside(panels) if all_named else 0.25,
-                  legend=[] if all_named else coloured_in(panels))
+                  f"{title} of one call on boxes over their size, {card.words}, all points plastic, in {samples}. {said} "
+                  f"{kind_of(times)}; {where(runs)}.", [*curves, *itertools.chain(*rows.values())], runs, columns=3,
+                  height=height, left=1.0, right=beside(curves) if all_named else RIGHT,
+                  legend=coloured_in(curves) * (not all_named) +
+                  numbered([f"{count(n)} degrees of freedom" for n in colour_of], "further sizes"))
 
 
 def lines_said(panels: Sequence[Panel]) -> str:

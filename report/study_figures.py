@@ -11,9 +11,9 @@ from report import rows
 from report.captions import IN_TURNS, grey, kind_of, meanings, rests_on, where
 from report.contact import contact
 from report.model import Card, Model, Point, Run, Time
-from report.panels import (CATEGORY, COLOURED, COLOURS, GREY, INK, PALETTE, SHAPES, SHORT, Axis, Figure, Panel,
-                           add_names, add_series, add_words, beside, decades, dots, figure, linear, named_in_short,
-                           power, shifts, span, style_of, unit_of)
+from report.panels import (CATEGORY, COLOURED, COLOURS, INK, PALETTE, SHAPES, SHORT, Axis, Figure, Panel, add_names,
+                           add_series, add_words, beside, decades, dots, figure, linear, named_in_short, nth_style,
+                           numbered, power, shifts, span, style_of, unit_of)
 from report.places import ranked
 from report.selection import by_strategy
 from report.text import count, digits
@@ -318,7 +318,7 @@ def samples(model: Model, card: Card) -> Figure | None:
     """One dot a sample, by process."""
     panels, runs = [], []
     beyond: list[float] = []
-    most = lines = 0
+    most = 0
     for element in ("hex8", "tet4"):
         some = headline(model, card, element)
         times = samples_of(some) if some else {}
@@ -326,7 +326,7 @@ def samples(model: Model, card: Card) -> Figure | None:
             continue
         categories = in_order(s for s, _ in times)
         numbers = sorted({n for _, n in times})
-        most, lines = max(most, len(numbers)), max(lines, len(categories))
+        most = max(most, len(numbers))
         values: list[tuple[str, int, int, Time, float]] = []
         for (strategy, n), seconds in times.items():
             middle = next(p for p in some if p.strategy == strategy).time.value
@@ -335,7 +335,7 @@ def samples(model: Model, card: Card) -> Figure | None:
                 # each process has a strip, and the first sample is the highest in it
                 down = (place + (i + 0.5) / len(seconds)) / len(numbers) - 0.5
                 share = t / middle
-                values.append((strategy, *process_style(place), Time(share, share, share, 1, 1), 0.8 * down))
+                values.append((strategy, *nth_style(place), Time(share, share, share, 1, 1), 0.8 * down))
         limit = longest(v[3].value for v in values)
         beyond += [v[3].value for v in values if v[3].value > limit]
         values = [v for v in values if v[3].value <= limit]
@@ -344,20 +344,13 @@ def samples(model: Model, card: Card) -> Figure | None:
                            linear("sample / median of the strategy", high + 0.03 * (high - low),
                                   low - 0.03 * (high - low)), categories, values, 1.0))
         runs.append(some[0].run)
-    legend = [(f"process {i + 1}", *process_style(i)) for i in range(min(most, COLOURS))] if most > 1 else []
-    if most > COLOURS:
-        legend.append(("further processes", *process_style(COLOURS)))
+    legend = numbered([f"process {i + 1}" for i in range(most)], "further processes") if most > 1 else []
     return figure(f"samples-{card.key}", f"Samples of tangent products, {card.words}",
                   f"Each sample of tangent products at the largest box of the run with most processes, over the value that tables show, {card.words}; "
                   "from top to bottom in the order in which they were taken. What scatters sideways is noise, what "
                   "leans drifts, and where processes stand apart one of them tells little; "
                   f"{where(runs)}." + (f" Beyond the axis: {len(beyond)}, up to {digits(max(beyond))}." if beyond else ""), panels, runs, columns=2,
-                  height=0.2 + max(CATEGORY, STRIP * most) * lines, left=2.95, legend=legend)
-
-
-def process_style(i: int) -> tuple[int, int]:
-    """Colour and shape of a process, of the seventh on grey."""
-    return (PALETTE[i], SHAPES[i]) if i < COLOURS else (GREY, 2)
+                  row=max(CATEGORY, STRIP * most), left=2.95, legend=legend)
 
 
 def all_studies(model: Model) -> list[Figure]:

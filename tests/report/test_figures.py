@@ -83,6 +83,69 @@ class Content(Small):
         self.assertEqual([round(y, 6) for _, y, colour, _ in quadratic.panels[0].points if colour == blue], 3 * [20.0])
         self.assertNotIn("throughput-h200-quadratic", [f.name for f in self.figures])
 
+    def test_of_two_sizes_each_strategy_has_a_row(self):
+        """Below the curves of an element with three, whatever the element; captions say what is there."""
+        def made(folder: str, lines: list[dict]) -> dict[str, panels.Figure]:
+            built = model.build(small.results(self.path / folder, c1=lines))
+            return {f.name: f for f in figures.all_figures(built)}
+
+        lines = [row for row in small.plenty() if (row["element"], row["n_dof"]) != ("hex8", small.SIZES[2][1])]
+        for row in lines:
+            if (row["variant"], row["element"], row["n_dof"]) == ("element_atomic", "hex8", small.SIZES[1][1]):
+                row["ci95_high_s"] = 1.3 * row["ci95_low_s"]
+        f = made("two-sizes", lines)["throughput-h200"]
+        self.assertEqual([p.title for p in f.panels[:-1]],
+                         [f"{e}, {OPERATION[o]}" for e in ("Tet4", "Hex8") for o in PRODUCTS])
+        self.assertEqual([p.frame for p in f.panels[:-1]], 3 * [1] + 3 * [2])
+        panel = f.panels[3]
+        self.assertEqual([name for name, _ in panel.y.ticks], ["patch", "element, atomics", "matrix, 3×3"])
+        (blue, circle), (red, square) = panels.nth_style(0), panels.nth_style(1)
+        self.assertEqual(sorted((int(y + 0.5), y > int(y + 0.5), round(x, 6), colour, shape) for x, y, colour, shape in panel.points),
+                         [(0, False, 10.0, blue, circle), (0, True, 10.0, red, square), (1, False, 5.0, blue, circle),
+                          (1, True, 5.0, red, square - 1), (2, False, 2.5, blue, circle), (2, True, 2.5, red, square)])
+        words = [w[2] for w in f.panels[-1].words]
+        self.assertLessEqual({"292 K degrees of freedom", "986 K degrees of freedom"}, set(words))
+        for said in ("which curve is the upper one", "Lines join sizes of one run.", "each strategy has a row", "Hollow"):
+            self.assertIn(said, f.caption)
+        self.assertNotIn("two runs", f.caption)  # intervals in rows are no lines
+        self.assertEqual([p.title for p in f.narrow.panels if p.title], ["Tet4, tangent product", "Hex8, tangent product"])
+        self.assertNotIn("each strategy has a row", self.named("throughput-h200").caption)
+        two = made("only-two", [row for row in lines if row["n_dof"] != small.SIZES[2][1]])
+        for name, side in (("throughput-h200", "right"), ("time-h200", "left")):
+            self.assertIn(f"look which is the farthest {side} at a size. Bars", two[name].caption)
+            for said in ("curve", "Lines", "Grey"):
+                self.assertNotIn(said, two[name].caption)
+        self.assertEqual([p.title for p in two["throughput-h200"].panels[:2]], ["Hex8, tangent product", "Tet4, tangent product"])
+
+    def test_a_caption_says_which_run_has_a_size_where_rows_are_of_two(self):
+        lines = [row for row in small.plenty() if "krylov" not in row and row["element"] == "hex8"]
+        one, other = ([row for row in lines if row["n_dof"] == n] for _, n in small.SIZES[:2])
+        made = figures.all_figures(model.build(small.results(self.path / "a-size-each", c1=one, c2=other)))
+        (f,) = [f for f in made if f.name == "throughput-h200"]
+        self.assertIn(" 292 K: c1, one process; 986 K: c2, one process. Bars", f.caption.replace("†", ""))
+
+    def test_more_than_six_sizes_of_rows_are_grey(self):
+        words = [str(i) for i in range(8)]
+        legend = panels.numbered(words, "further sizes")
+        self.assertEqual([text for text, *_ in legend], [*words[:6], "further sizes"])
+        self.assertEqual(legend[-1][1:], panels.nth_style(7))
+        self.assertEqual(panels.numbered(words[:6], "further sizes"), legend[:6])
+
+    def test_panels_with_names_stand_below_those_with_two_axes(self):
+        """In two columns at most, with room for their names, and of a height by their number."""
+        def panel(names: list[str], frame: int) -> panels.Panel:
+            return panels.Panel("", panels.linear("", 1), panels.names("", names), frame, points=[(0, 0, 0, 7)])
+
+        long = "a name of many letters and more"
+        f = panels.figure("f", "t", "c", [panel(["a"], 2), panel(["a"], 1), panel([long, "b", "c"], 2), panel(["a"], 1),
+                                          panel(["a"], 1)], [], columns=3, height=3.0, left=1.0, row=0.5)
+        self.assertEqual([(p.frame, len(p.y.ticks)) for p in f.panels[:-1]], [(1, 1)] * 3 + [(2, 3), (2, 1)])
+        self.assertEqual([round(lower - upper, 6) for _, _, upper, lower in f.places[:-1]], [3.0] * 3 + [1.7, 0.7])
+        self.assertGreater(f.places[3][2], f.places[0][3])
+        self.assertEqual([round(f.places[i][0], 6) for i in (0, 1)], [1.0, round(1.0 + panels.WIDE / 3, 6)])
+        self.assertGreater(f.places[3][0], panels.LETTER * len(long))
+        self.assertAlmostEqual(f.places[4][0] - f.places[3][0], panels.WIDE / 2)
+
     def test_what_is_noisy_is_hollow_and_said(self):
         lines = small.plenty()
         for line in lines:
@@ -124,7 +187,7 @@ class Content(Small):
 
     def test_a_winner_without_a_colour_is_named(self):
         lines = [small.row(seconds * n, 0.01, variant=strategy, element="hex8", case=case, n_dof=n)
-                 for case, n in (("box30-distorted", 89373), ("box68-distorted", 985527))
+                 for case, n in (("box30-distorted", 89373), ("box40-distorted", 206763), ("box68-distorted", 985527))
                  for strategy, seconds in (("patch", 1e-10), ("element_only", 1e-12),
                                            ("element_team", 5e-11 if n < 1e5 else 2e-10))]
         with tempfile.TemporaryDirectory() as folder:
@@ -217,9 +280,9 @@ class Content(Small):
         self.assertFalse([line for line, _ in f.panels[0].thin if line[0][0] < line[1][0]])
 
     def test_neighbours_of_two_runs_that_are_far_apart_have_no_line(self):
-        first, other = (small.row(1e-5, 0.01) | {"case": f"box{n}-distorted", "n_dof": 3 * (n + 1) ** 3}
-                        for n in (9, 40))
-        built = model.build(small.results(self.path / "far", c1=[first], c2=[other]))
+        first, *others = (small.row(1e-5, 0.01) | {"case": f"box{n}-distorted", "n_dof": 3 * (n + 1) ** 3}
+                          for n in (9, 40, 80))
+        built = model.build(small.results(self.path / "far", c1=[first], c2=others))
         (f,) = [f for f in figures.all_figures(built) if f.name == "throughput-h200"]
         self.assertFalse(f.panels[0].lines + [line for line, _ in f.panels[0].thin if line[0][0] < line[1][0]])
         self.assertNotIn("Lines", f.caption)
@@ -431,6 +494,16 @@ class Committed(unittest.TestCase):
                 )
                 for text in texts + [f.title, f.caption]:
                     self.assertNotIn("_", text, f.name)  # names in words
+
+    def test_curves_have_three_sizes(self):
+        seen = set()
+        for f in self.figures:
+            for panel in f.panels[:-1]:
+                kind = f.name.partition("-")[0]
+                if kind in ("throughput", "time", "cold") and panel.frame == 1:
+                    self.assertGreaterEqual(len({x for x, *_ in panel.points}), panels.LEAST_SIZES, f"{f.name}: {panel.title}")
+                seen.add((kind, panel.frame))
+        self.assertLessEqual({("throughput", 1), ("throughput", 2)}, seen)
 
     def test_words_end_within_the_figure(self):
         for f in self.forms:
