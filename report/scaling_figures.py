@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from report import model as model_
 from report import selection
 from report.captions import kind_of, where
 from report.cases import mesh_of, ranked_case
 from report.model import Card, Model, Point, Time
-from report.panels import INK, Axis, Figure, Panel, coloured_in, figure, linear, span, style_of
+from report.panels import COLOURED, INK, Axis, Figure, Panel, coloured_in, dots, figure, linear, shifts, span, style_of
 from report.places import NEAR
 from report.text import count, listed
 from report.words import ELEMENT, ELEMENTS, in_order
@@ -32,6 +32,11 @@ class Speed:
     n_dof: int  # of one rank if weak, of all if strong
     gain: Time
     run: model_.Run
+
+    @property
+    def efficiency(self) -> Time:
+        """1 where ranks cost nothing."""
+        return self.gain.times(1 / self.ranks) if self.kind == "strong" else self.gain
 
 
 # The iterations of GMRES that are compared, the first of these that a run has, and how each makes its basis orthogonal:
@@ -88,57 +93,85 @@ def forms_said(operations: Iterable[tuple[str, str]]) -> str:
     return listed(f"{form} ({'; '.join(dict.fromkeys(at))})" for form, at in places.items())
 
 
+Best = dict[tuple[str, int], Speed]  # of each strategy and number of ranks one value
+ROW, PER_STRATEGY = 0.4, 0.045  # cm: height of a row, and at least for each strategy in it
+
+
+def efficiency_axis(gains: Iterable[Time]) -> Axis:
+    low, high = span(gains, 1.0)
+    return linear("efficiency", max(1.05, high + 0.02), min(0.8, low - 0.02))
+
+
+def over_ranks(title: str, ranks_are: str, kind: str, best: Best) -> Panel:
+    """Speed-up (strong) or efficiency (weak) over several numbers of ranks."""
+    ranks = sorted({r for _, r in best})
+    x = Axis(ranks_are, 0.8 * ranks[0], 1.25 * ranks[-1], tuple((str(r), float(r)) for r in ranks), True)
+    if kind == "strong":
+        high = max(max(s.gain.high for s in best.values()), ranks[-1]) * 1.1
+        low = min(min(s.gain.low for s in best.values()) / 1.1, 0.8)
+        ticks = tuple((f"{t:g}", t) for t in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0) if low <= t <= high)
+        y = Axis("speed-up", low, high, ticks, True)
+    else:
+        y = efficiency_axis(s.gain for s in best.values())
+    panel = Panel(title, x, y)
+    for r in ranks:  # level: strategies stand beside each other
+        ideal = float(r) if kind == "strong" else 1.0
+        panel.dashed.append(([(r / 1.14, ideal), (r * 1.14, ideal)], INK))
+    strategies = in_order(s for s, _ in best)
+    for (strategy, r), s in best.items():
+        colour, shape = style_of(strategy)
+        at = r * (1 + 0.2 * ((strategies.index(strategy) + 0.5) / len(strategies) - 0.5))
+        if s.gain.high > s.gain.low:
+            panel.thin.append(([(at, s.gain.low), (at, s.gain.high)], colour))
+        panel.mark(at, s.gain.value, colour, shape, s.gain.noisy)
+    return panel
+
+
+def at_one_number(kind: str, places: Mapping[str, Best]) -> Panel:
+    """Efficiency at places that have one number of ranks each: a row for each."""
+    values: list[tuple[str, int, int, Time, float]] = []
+    for place, best in places.items():
+        strategies = in_order(s for s, _ in best)
+        shift = dict(zip(strategies, shifts(len(strategies))))
+        values += [(place, *style_of(strategy), s.efficiency, 1.6 * shift[strategy])
+                   for (strategy, _), s in sorted(best.items(), key=lambda b: b[0][0] in COLOURED)]
+    return dots(f"{kind.capitalize()} scaling", efficiency_axis(t for *_, t, _ in values), list(places), values, 1.0, kind)
+
+
 def scaling(model: Model, machine: tuple[str, str], card: Card) -> Figure | None:
-    panels, runs, times = [], [], []
-    forms: list[tuple[str, str]] = []
-    height = 2.9
-    all_ = speeds(model, machine)
+    rank = "GPU" if card.backend == "cuda" else "rank"
     groups: dict[tuple[str, str, int, str], list[Speed]] = {}
-    for s in all_:
+    for s in speeds(model, machine):
         groups.setdefault((s.kind, s.mesh, round(math.log(s.n_dof, NEAR)), s.element), []).append(s)
-    in_turn = sorted(groups.items(), key=lambda g: (*g[0][:3], (*ELEMENTS, g[0][3]).index(g[0][3])))
-    main = {key[0]: key for key, some in sorted(groups.items(), key=lambda g: (g[0][3] == "hex8", len(g[1])))}
-    for (kind, mesh, n, element), some in in_turn:
-        # of each strategy and number of ranks one value: the newest run's, peers if both
-        best: dict[tuple[str, int], Speed] = {}
+    main = {key[0]: key for key, some in sorted(groups.items(), key=lambda g: (g[0][3] == "hex8", len(g[1])))
+            if len({s.ranks for s in some}) > 1}
+    curves: list[Panel] = []
+    rows: dict[str, dict[str, Best]] = {}  # by kind and name
+    drawn: list[tuple[str, Speed]] = []  # with the panel or row
+    for key, some in sorted(groups.items(), key=lambda g: (*g[0][:3], (*ELEMENTS, g[0][3]).index(g[0][3]))):
+        kind, mesh, _, element = key
+        best: Best = {}  # the newest run's, peers if both
         for s in sorted(some, key=lambda s: (model.runs.index(s.run), s.communication != "peer")):
             best.setdefault((s.strategy, s.ranks), s)
-        ranks = sorted({r for _, r in best})
-        x = Axis("GPUs" if card.backend == "cuda" else "ranks", 0.8 * ranks[0], 1.25 * ranks[-1],
-                 tuple((str(r), float(r)) for r in ranks), True)
-        if kind == "strong":
-            high = max(max(s.gain.high for s in best.values()), ranks[-1]) * 1.1
-            low = min(min(s.gain.low for s in best.values()) / 1.1, 0.8)
-            ticks = tuple((f"{t:g}", t) for t in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0) if low <= t <= high)
-            y = Axis("speed-up", low, high, ticks, True)
+        name = f"{ELEMENT[element]}, {mesh}, {count(some[0].n_dof)}" + f" a {rank}" * (kind == "weak")
+        if len({r for _, r in best}) > 1:
+            curves.append(over_ranks(name, f"{rank}s", kind, best))
+            curves[-1].column = kind * (main[kind] == key)
         else:
-            low, high = span((s.gain for s in best.values()), 1.0)
-            y = linear("efficiency", max(1.05, high + 0.02), min(0.8, low - 0.02))
-        size = count(some[0].n_dof)
-        title = f"{ELEMENT[element]}, {mesh}, {size}" + (" a rank" if kind == "weak" else "")
-        panel = Panel(title, x, y, column=kind * (main[kind] == (kind, mesh, n, element)))
-        for r in ranks:  # level: strategies stand beside each other
-            ideal = float(r) if kind == "strong" else 1.0
-            panel.dashed.append(([(r / 1.14, ideal), (r * 1.14, ideal)], INK))
-        strategies = in_order(s for s, _ in best)
-        for strategy in strategies:
-            colour, shape = style_of(strategy)
-            for (name, r), s in best.items():
-                if name != strategy:
-                    continue
-                at = r * (1 + 0.2 * ((strategies.index(strategy) + 0.5) / len(strategies) - 0.5))
-                if s.gain.high > s.gain.low:
-                    panel.thin.append(([(at, s.gain.low), (at, s.gain.high)], colour))
-                panel.mark(at, s.gain.value, colour, shape, s.gain.noisy)
-                times.append(s.gain)
-                runs.append(s.run)
-                forms.append((title, s.operation))
-        panels.append(panel)
+            name += f", {some[0].ranks} {rank}s"
+            rows.setdefault(kind, {}).setdefault(name, {}).update(best)
+        drawn += [(name, s) for s in best.values()]
+    panels = curves + [at_one_number(kind, places) for kind, places in rows.items()]
+    most = max((len(best) for places in rows.values() for best in places.values()), default=0)
+    times, runs = [s.gain for _, s in drawn], [s.run for _, s in drawn]
+    said = [f"speed-up for a mesh of one size (strong scaling), efficiency for a box of one size a {rank} (weak scaling)"
+            ] * bool(curves)
+    said += [f"{f'where there is one number of {rank}s, a row with the ' * bool(curves)}efficiency, which for a mesh "
+             f"of one size is the speed-up over the number of {rank}s"] * bool(rows)
     return figure(f"scaling-{card.key}", f"Strong and weak scaling, {card.words}",
-                  f"One iteration of GMRES, with {forms_said(forms)}, on several "
-                  f"{'GPUs over one GPU' if card.backend == 'cuda' else 'ranks over one rank'} of the same run, of the "
-                  f"processes that both have: speed-up for a mesh of one size, efficiency for a box of one size "
-                  f"{'a GPU' if card.backend == 'cuda' else 'a rank'}; {card.words}. Dashed: ranks cost nothing. "
+                  f"One iteration of GMRES, with {forms_said((name, s.operation) for name, s in drawn)}, on several "
+                  f"{rank}s over one {rank} of the same run, of the "
+                  f"processes that both have: {'; '.join(said)}; {card.words}. Dashed: ranks cost nothing. "
                   f"{kind_of(times, ratios=True)}; "
-                  f"{where(runs)}.", panels, runs, columns=4, height=height, left=1.0,
-                  legend=coloured_in(panels))
+                  f"{where(runs)}.", panels, runs, columns=4, height=2.9, left=1.0,
+                  legend=coloured_in(panels), row=max(ROW, PER_STRATEGY * most))

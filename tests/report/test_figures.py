@@ -495,15 +495,17 @@ class Committed(unittest.TestCase):
                 for text in texts + [f.title, f.caption]:
                     self.assertNotIn("_", text, f.name)  # names in words
 
-    def test_curves_have_three_sizes(self):
+    def test_curves_have_three_sizes_or_two_numbers_of_ranks(self):
+        least = dict.fromkeys(("throughput", "time", "cold"), panels.LEAST_SIZES) | {"scaling": 2}
         seen = set()
         for f in self.figures:
             for panel in f.panels[:-1]:
                 kind = f.name.partition("-")[0]
-                if kind in ("throughput", "time", "cold") and panel.frame == 1:
-                    self.assertGreaterEqual(len({x for x, *_ in panel.points}), panels.LEAST_SIZES, f"{f.name}: {panel.title}")
+                if kind in least and panel.frame == 1:
+                    places = {x for x, *_ in panel.points} if kind != "scaling" else {x for x, _ in panel.x.ticks}
+                    self.assertGreaterEqual(len(places), least[kind], f"{f.name}: {panel.title}")
                 seen.add((kind, panel.frame))
-        self.assertLessEqual({("throughput", 1), ("throughput", 2)}, seen)
+        self.assertLessEqual({(kind, frame) for kind in ("throughput", "scaling") for frame in (1, 2)}, seen)
 
     def test_words_end_within_the_figure(self):
         for f in self.forms:
@@ -702,6 +704,50 @@ class Ranks(unittest.TestCase):
         self.assertEqual(told, [[form, "lexicographic"], [form, "bisection"]])
         figure = next(f for f in figures.all_figures(self.model) if f.name == "scaling-h200")
         self.assertIn(f"One iteration of GMRES, with {form}, on several GPUs over one GPU", figure.caption)
+
+    def figure(self, lines: list[dict]) -> panels.Figure:
+        self.speeds(scaling=lines)
+        return next(f for f in figures.all_figures(self.model) if f.name == "scaling-h200")
+
+    def test_meshes_with_one_number_of_ranks_are_rows_of_one_panel(self):
+        """Of each kind; those with several stay curves, and captions say what is there."""
+        def lines(kind: str, mesh: str, n_dof: int, element: str, *seconds: tuple[int, float]) -> list[dict]:
+            return [self.row(r, t, element=element, n_dof=n_dof * (r if kind == "weak" else 1),
+                             case=f"{kind}-1x1x{r}-{'threads' if r == 1 else 'peer'}-{mesh}") for r, t in seconds]
+
+        rows = lines("strong", "box45x45x45", 292008, "hex8", (1, 8e-5), (2, 5e-5)) + \
+            lines("strong", "box45x45x45", 292008, "tet4", (1, 8e-5), (4, 2.5e-5)) + \
+            lines("weak", "box68x68x68", 985527, "hex8", (1, 8e-5), (2, 1e-4))
+        f = self.figure(rows)
+        strong, weak, over = f.panels
+        self.assertEqual([(p.title, p.x.label, p.frame) for p in (strong, weak)],
+                         [("Strong scaling", "efficiency", 2), ("Weak scaling", "efficiency", 2)])
+        self.assertEqual([[name for name, _ in p.y.ticks] for p in (strong, weak)],
+                         [["Hex8, box, 292 K, 2 GPUs", "Tet4, box, 292 K, 4 GPUs"], ["Hex8, box, 986 K a GPU, 2 GPUs"]])
+        self.assertEqual([[(round(x, 6), y) for x, y, *_ in p.points] for p in (strong, weak)],
+                         [[(0.8, 0.0), (0.8, 1.0)], [(0.8, 0.0)]])
+        self.assertEqual([len(p.thin) for p in (strong, weak)], [2, 1])
+        self.assertEqual([x for x, _ in strong.dashed[0][0]], [1.0, 1.0])
+        self.assertIn("both have: efficiency, which for a mesh of one size is the speed-up over the number of GPUs; ", f.caption)
+        self.assertEqual([p.title for p in f.narrow.panels[:-1]], ["Strong scaling", "Weak scaling"])
+        f = self.figure(rows + lines("strong", "box128x128x128", 6440067, "hex8", (1, 8e-5), (2, 5e-5), (4, 3e-5)))
+        self.assertEqual([(p.title, p.frame) for p in f.panels[:-1]],
+                         [("Hex8, box, 6.44 M", 1), ("Strong scaling", 2), ("Weak scaling", 2)])
+        self.assertIn("; where there is one number of GPUs, a row with the efficiency, ", f.caption)
+        self.assertEqual([p.title for p in f.narrow.panels[:-1]], ["Hex8, box, 6.44 M", "Weak scaling"])
+
+    def test_strategies_of_a_row_stand_beside_each_other_and_are_hollow_where_noisy(self):
+        strategies = ("patch", "patch_ordered", "node_csr")
+        lines = [self.row(r, 2e-5 / r, variant=v) | ({"ci95_high_s": 1e-3} if (v, r) == ("node_csr", 2) else {})
+                 for v in strategies for r in (1, 2)]
+        panel, over = self.figure(lines).panels
+        at = {(colour, shape): y for _, y, colour, shape in panel.points}
+        (blue, circle), grey, (green, triangle) = map(panels.style_of, strategies)
+        self.assertLess(at[blue, circle], at[grey])
+        self.assertLess(at[grey], at[green, triangle - 1])
+        self.assertTrue(all(-0.5 < y < 0.5 for y in at.values()))
+        self.assertEqual(panel.points[0][2], panels.GREY)  # below those with a colour
+        self.assertEqual([w[2] for w in over.words], ["patch", "gather by node", "others"])
 
     def test_several_forms_are_said_by_panel(self):
         forms = scaling_figures.forms_said([("Hex8", "gmres_cgs2"), ("Hex8", "gmres_cgs2"), ("Tet4", "gmres_mgs")])
