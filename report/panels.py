@@ -433,7 +433,7 @@ def finished(name: str, title: str, caption: str, panels: Sequence[Panel], place
     beyond = [[spans(panel, line) for line, _ in panel.thin] for panel in panels]
     for panel, whole in zip(panels, beyond):
         panel.thin = [bar for bar, is_whole in zip(panel.thin, whole) if not is_whole]
-    is_cut = any(not axis.holds(end) for panel in panels for line, _ in panel.thin for ends in line
+    is_cut = any(not axis.holds(end) for panel in panels if panel.frame for line, _ in panel.thin for ends in line
                  for axis, end in zip((panel.x, panel.y), ends))
     over = overlay(panels, places, width, height, legend)
     caption += " Bars that reach beyond an axis are cut." * is_cut
