@@ -18,6 +18,7 @@ from runner.here import warn
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "experiments"
 KEYS = {"name", "question", "program", "pass", "axes", "only", "repetitions", "processes"}
+MANY_CORES = 16  # from which on hosts have lists of their own
 LISTS = ("SIZES", "MESHES", "SOLVES", "STRONG", "WEAK", "SOCKET", "FURTHER", "RANKS")
 KERNEL_AXES = ("size", "order", "plastic", "pattern", "special", "element")
 AXES = {"kernels": KERNEL_AXES, "solves": ("problem", "kind", "precondition", "products", "jacobian", "anderson", "ranks",
@@ -173,7 +174,7 @@ def variables_of(environment: Mapping[str, str], settings: Settings, here: point
                  paper: bool = False) -> Variables:
     """From the environment, with defaults for a machine of so many cores. Fault where a number is none."""
     tables = settings.tables
-    of_host = tables["many_cores" if cores >= 16 else "few_cores"]
+    of_host = tables["many_cores" if cores >= MANY_CORES else "few_cores"]
     defaults = tables["variables"] | of_host | (tables["paper"] if paper else {})
     gpu = here.capacity.get("cuda", 0) > 0
     backends = tuple((environment.get("BACKENDS") or ("cuda host" if gpu else "host")).split())

@@ -110,10 +110,10 @@ def readers(tasks: Iterable[experiments.Task], known: Sequence[Claim]) -> dict[s
     return found
 
 
-def paper() -> tuple[list[experiments.Experiment], list[experiments.Task], experiments.Variables]:
+def paper(cores: int = CORES) -> tuple[list[experiments.Experiment], list[experiments.Task], experiments.Variables]:
     """The whole list on a machine with GPUs."""
     settings = experiments.read_settings()
-    variables = experiments.variables_of({}, settings, CARD, CORES, paper=True)
+    variables = experiments.variables_of({}, settings, CARD, cores, paper=True)
     listed = [e for name in ("sweep.toml", "studies.toml")
               for e in experiments.read_experiments(experiments.FOLDER / name)]
     return listed, experiments.plan(listed, settings, variables, CARD, paper=True), variables
@@ -134,12 +134,12 @@ def minutes_of(tasks: Sequence[experiments.Task], known: costs.Costs) -> float |
 BESIDES = {"peers": "PETSc", "profile": "Nsight Compute", "trace": "CUPTI", "forms": "`make forms`"}  # of programs
 
 
-def needs_of(tasks: Sequence[experiments.Task]) -> str:
+def needs_of(tasks: Sequence[experiments.Task], cores: int = 0) -> str:
     """The machines that measure an experiment's points, and what these need besides the programs that `make` builds; "-" of
-    one that has none."""
+    one that has none. cores: that a host has at least."""
     ranks = [int(getattr(task.point, "ranks", 1)) for task in tasks if task.point.backend == "cuda"]
     gpus = "" if not ranks else "a GPU" if max(ranks) == 1 else f"{min(ranks)} to {max(ranks)} GPUs"
-    host = "a host" if any(task.point.backend == "host" for task in tasks) else ""
+    host = "a host" + f" of {cores} cores" * bool(cores) if any(task.point.backend == "host" for task in tasks) else ""
     besides = {BESIDES.get(task.point.program, "") for task in tasks}
     if any(str(getattr(task.point, "size", "")).startswith("bracket_fine") for task in tasks):
         besides.add("Gmsh for some")
@@ -152,6 +152,7 @@ def table() -> list[str]:
     kinds = {f"{task.point.program}-cuda" for task in tasks}
     known = costs.earlier([model.ROOT / "results"], "", pathlib.Path("none"), False, kinds)
     read_by = readers(tasks, read_claims())
+    on_few = {t.experiment for t in paper(1)[1] if t.point.backend == "host"}
     lines = []
     for e in listed:
         own = [t for t in tasks if t.experiment == e.name]
@@ -161,7 +162,7 @@ def table() -> list[str]:
         told = "-" if not own else "host" if not some else "not known" if minutes is None else \
             ("" if measured else "≥ ") + f"{max(minutes, 0.1):.2g}"
         names = ", ".join(f"`{name}`" for name in read_by.get(e.name, [])) or "-"
-        lines.append([f"`{e.name}`", e.question, needs_of(own), str(e.processes), told, names])
+        lines.append([f"`{e.name}`", e.question, needs_of(own, 0 if e.name in on_few else experiments.MANY_CORES), str(e.processes), told, names])
     return text.table(["experiment", "asks", "needs", "processes", "minutes of one", "claims that read it"], lines, 3, behind=1)
 
 

@@ -109,6 +109,8 @@ class Readers(unittest.TestCase):
     def test_what_experiments_need(self):
         listed, tasks, _ = readers.paper()
         told = {e.name: readers.needs_of([t for t in tasks if t.experiment == e.name]) for e in listed}
+        self.assertEqual(readers.needs_of([t for t in tasks if t.experiment == "socket"], 16), "a host of 16 cores")
+        self.assertIn("| a host of 16 cores |", next(line for line in readers.table() if line.startswith("| `socket`")))
         for name, needs in (("sizes", "a GPU or a host"), ("cold", "a GPU"), ("socket", "a host"), ("anderson", "a host"),
                             ("strong-by-nccl", "2 to 8 GPUs"), ("weak", "1 to 8 GPUs or a host"),
                             ("peers", "a GPU or a host, Gmsh for some, PETSc"), ("profile", "a GPU, Nsight Compute"),
