@@ -8,7 +8,6 @@
 # their middle, and end at a place.
 load values
 load scripts."/report_style.gp"
-set clip two # a bar that both ends of an axis cut
 set multiplot
 do for [i = 1:n] {
     set lmargin at screen LEFT[i]

@@ -41,6 +41,16 @@ def read() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def judged() -> dict[tuple[str, str, str], list[dict[str, str]]]:
+    """What was measured of single runs and of pairs that other pairs have judged, by machine, number of runs and kind of
+    samples."""
+    groups: dict[tuple[str, str, str], list[dict[str, str]]] = {}
+    for r in read():
+        if r["runs"] == "1" or float(r["told_apart"]):
+            groups.setdefault((r["machine"], r["runs"], r["samples"]), []).append(r)
+    return groups
+
+
 def write(new: dict[str, str]) -> None:
     """Replaces what the file has of this machine, commit, kind of samples and number of processes."""
     of = ("machine", "commit", "samples", "processes")

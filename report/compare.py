@@ -461,11 +461,8 @@ def describe(a: dict[Key, Side], b: dict[Key, Side], found: Sequence[Compared], 
 
 def _reliability(a: dict[Key, Side], b: dict[Key, Side]) -> Iterable[str]:
     machines = {str(row["machine"]) for run in (a, b) for side in run.values() for row in side.rows}
-    known: dict[tuple[str, str, str], list[dict[str, str]]] = {}
-    for r in calibration.read():
-        if r["machine"] in machines and (r["runs"] == "1" or float(r["told_apart"])):  # else no other pair told anything
-            known.setdefault((r["machine"], r["samples"], r["runs"]), []).append(r)
-    for (machine, kind, runs), some in known.items():
+    known = {of: some for of, some in calibration.judged().items() if of[0] in machines}
+    for (machine, runs, kind), some in known.items():
         def least(name: str, some: list[dict[str, str]] = some) -> float:
             return min(100 * float(r[name]) for r in some)
 

@@ -41,7 +41,8 @@ def cold(model: Model, card: Card) -> Figure | None:
     """Of calls whose data no cache holds."""
     points = [p for p in model.of("kernels.csv") if (p.row["condition"], p.operand) == ("cold", "random")]
     scale, unit = unit_of(card)
-    return over_size(model, card, "cold", "Throughput with cold caches", lambda p: p.throughput.times(scale), unit, "Higher is better. Before each call the cache is filled with other data. "
+    return over_size(model, card, "cold", "Throughput with cold caches", lambda p: p.throughput.times(scale), unit,
+                     "Higher is better. Before each call the cache is filled with other data. "
                      "Compare with short samples, which at these sizes find much of theirs there.", "",
                      points, "single calls, each behind a read of four times the level-2 cache")
 

@@ -88,14 +88,14 @@ def held_by_others(read: Model) -> Table | None:
                  "process may be trusted.", ["on", "program", "condition", "intervals", "hold, %"], rows, words=3)
 
 
-SAMPLES = {calibration.BURST: "burst", calibration.SMALL: f"burst, below {text.count(calibration.SMALL_BELOW)} DoF",
-           calibration.SUSTAINED: "sustained"}
+KIND = {calibration.BURST: "burst", calibration.SMALL: f"burst, below {text.count(calibration.SMALL_BELOW)} DoF",
+        calibration.SUSTAINED: "sustained"}
 
 
 def spreads_used() -> list[str]:
     """Markdown: how far runs are taken to differ, of each kind of samples."""
     known, lines = calibration.read(), []
-    for kind, said in SAMPLES.items():
+    for kind, said in KIND.items():
         of = calibration.largest(samples=kind)
         pairs = sum(r["runs"] == "2" and r["samples"] == kind for r in known)
         lines.append([said, f"{100 * of.times:.3g}", f"{100 * of.ratios:.3g}", f"{100 * compare.margin_of(of.times):g}", str(pairs)])
@@ -105,21 +105,16 @@ def spreads_used() -> list[str]:
 def reliability_measured() -> list[str]:
     """Markdown: how often comparisons are wrong and what they see, of each machine and kind of samples from the least to the
     most of all runs or pairs that others judge."""
-    groups: dict[tuple[str, str, str], list[dict[str, str]]] = {}
-    for r in calibration.read():
-        if r["runs"] == "1" or float(r["told_apart"]):
-            groups.setdefault((r["machine"], r["runs"], r["samples"]), []).append(r)
-
     def span(some: list[dict[str, str]], *names: str) -> str:
         found = [[100 * float(r[name]) for r in some if not math.isnan(float(r[name]))] for name in names]
         ends = [dict.fromkeys((f"{min(f):.3g}", f"{max(f):.3g}")) for f in found if f]
         return ", ".join("–".join(e) for e in ends) or "-"
 
     lines = []
-    for (machine, runs, kind), some in groups.items():
+    for (machine, runs, kind), some in calibration.judged().items():
         one, points = runs == "1", [int(r["points"]) for r in some]
         what = f"{len(some)} {'run' if one else 'pair'}{'s' * (len(some) > 1)}"
-        lines.append([words.machine(machine), SAMPLES[kind], what, "–".join(dict.fromkeys(map(str, (min(points), max(points))))),
+        lines.append([words.machine(machine), KIND[kind], what, "–".join(dict.fromkeys(map(str, (min(points), max(points))))),
                       span(some, "false_alarms"), span(some, "covered"), span(some, "same"),
                       span(some, "power_1", "power_2", "power_5"), span(some, "slowed_1", "slowed_2", "slowed_5"),
                       "-" if one else span(some, "apart"), "-" if one else span(some, "ratios_apart")])
@@ -136,7 +131,7 @@ def calibration_table() -> Table | None:
     def measured(r: dict[str, str], name: str) -> Cell:
         return Cell("-") if math.isnan(float(r[name])) else percent(float(r[name]))
 
-    rows = [[Cell(words.machine(r["machine"])), Cell(", ".join(c[:7] for c in r["commit"].split())), Cell(SAMPLES[r["samples"]]),
+    rows = [[Cell(words.machine(r["machine"])), Cell(", ".join(c[:7] for c in r["commit"].split())), Cell(KIND[r["samples"]]),
              *(Cell(r[k], float(r[k])) for k in ("processes", "points", "comparisons")),
              *(percent(float(r[k])) for k in ("false_alarms", "false_points", "covered", "margin", "same", "power_1",
                                               "power_2", "power_5")),

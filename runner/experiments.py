@@ -85,6 +85,11 @@ def by_backend(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"cuda": value, "host": value}
 
 
+def read_all() -> list[Experiment]:
+    """Those of the sweep, then the studies."""
+    return [e for name in ("sweep.toml", "studies.toml") for e in read_experiments(FOLDER / name)]
+
+
 def read_experiments(path: pathlib.Path) -> list[Experiment]:
     """All of a file, in their order; Fault names the experiment and the key."""
     found: list[Experiment] = []

@@ -114,8 +114,7 @@ def paper(cores: int = CORES) -> tuple[list[experiments.Experiment], list[experi
     """The whole list on a machine with GPUs."""
     settings = experiments.read_settings()
     variables = experiments.variables_of({}, settings, CARD, cores, paper=True)
-    listed = [e for name in ("sweep.toml", "studies.toml")
-              for e in experiments.read_experiments(experiments.FOLDER / name)]
+    listed = experiments.read_all()
     return listed, experiments.plan(listed, settings, variables, CARD, paper=True), variables
 
 
@@ -162,7 +161,8 @@ def table() -> list[str]:
         told = "-" if not own else "host" if not some else "not known" if minutes is None else \
             ("" if measured else "≥ ") + f"{max(minutes, 0.1):.2g}"
         names = ", ".join(f"`{name}`" for name in read_by.get(e.name, [])) or "-"
-        lines.append([f"`{e.name}`", e.question, needs_of(own, 0 if e.name in on_few else experiments.MANY_CORES), str(e.processes), told, names])
+        needs = needs_of(own, 0 if e.name in on_few else experiments.MANY_CORES)
+        lines.append([f"`{e.name}`", e.question, needs, str(e.processes), told, names])
     return text.table(["experiment", "asks", "needs", "processes", "minutes of one", "claims that read it"], lines, 3, behind=1)
 
 

@@ -10,8 +10,8 @@ PAPER=1 it takes the whole list with all independent processes, in a random orde
 BUDGET=minutes ends one, the next call goes on, also on another machine of the same kind with the copied folder.
 With several GPUs, points of kernels from 0.25 M degrees of freedom on are measured side by side, one on each, and then
 all others, one at a time; CARDS=n: on n of them. MISSING=1 says what is missing and runs nothing. EXPERIMENTS="names"
-takes these alone. Environment beside these: BUILD, RESULTS, BENCH_START (when make bench began, seconds since 1970), SEED, PASSES, and
-BENCH_BUILD, the command that builds all programs: where only that of the first look is there, it runs first.
+takes these alone. Environment beside these: BUILD, RESULTS, BENCH_START (when make bench began, seconds since 1970), SEED,
+PASSES, and BENCH_BUILD, the command that builds all programs: where only that of the first look is there, it runs first.
 """
 
 from __future__ import annotations
@@ -360,7 +360,7 @@ WHOLE = ("PAPER", "EXPERIMENTS", "PASSES", "MISSING")  # variables that do not b
 def chosen_of(environment: Mapping[str, str]) -> tuple[tuple[str, ...], list[experiments.Experiment]]:
     """The names in EXPERIMENTS, and all experiments; Failure where there is none of a name."""
     chosen = tuple((environment.get("EXPERIMENTS") or "").split())
-    listed = [e for name in ("sweep.toml", "studies.toml") for e in experiments.read_experiments(experiments.FOLDER / name)]
+    listed = experiments.read_all()
     for name in chosen:
         if name not in {e.name for e in listed}:
             raise Failure(f"EXPERIMENTS={' '.join(chosen)}: there is no experiment {name}", 2)
